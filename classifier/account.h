@@ -1,0 +1,82 @@
+/*
+ * The account of time: where a window's wall time went, per device, class, family, kernel and site.
+ *
+ * Work that runs at the same time on one device shares that time evenly, so exclusive times add to
+ * busy, and busy + idle = wall, to the nanosecond. Sums of durations are kept beside, never mixed.
+ * An event counts in the window it starts in; its time is clipped to the window.
+ */
+#ifndef KR_ACCOUNT_H
+#define KR_ACCOUNT_H
+
+#include "classify.h"
+#include "window.h"
+
+struct kr_time {
+    uint64_t wall_ns; /* window length times number of devices */
+    uint64_t busy_ns; /* union of work per device */
+    uint64_t idle_ns; /* wall - busy */
+    uint64_t kernel_sum_ns, memcpy_sum_ns, memset_sum_ns; /* sums of (clipped) durations */
+};
+
+struct kr_stats {
+    uint64_t count;
+    uint64_t sum_ns;                    /* sum of clipped durations */
+    uint64_t exclusive_ns;              /* time shared evenly with what runs beside it */
+    uint64_t min_ns, median_ns, max_ns; /* of single durations; 0 when count is 0 */
+};
+
+struct kr_row_family {
+    uint16_t family;
+    uint8_t cls;
+    struct kr_stats stats;
+};
+
+struct kr_row_kernel {
+    uint32_t name;     /* string id in the timeline */
+    uint32_t op;       /* op of its largest site, 0 unknown */
+    struct kr_tag tag; /* kernels with one name but several tags have several rows */
+    struct kr_stats stats;
+};
+
+struct kr_device_account {
+    uint32_t device; /* index into the timeline's devices */
+    struct kr_time time;
+    uint64_t class_exclusive_ns[KR_CLASS_COUNT];
+    uint64_t collective_exposed_ns; /* collectives with no other work beside them */
+    uint64_t collective_ns;         /* union of collectives */
+};
+
+struct kr_step_account {
+    struct kr_time time; /* of the step, all devices */
+    uint64_t class_exclusive_ns[KR_CLASS_COUNT];
+    uint64_t count; /* device events that start in it */
+};
+
+struct kr_account {
+    struct kr_time time;
+    uint64_t kernels, memcpys, memsets; /* that start in the window */
+    uint64_t distinct_kernels;          /* distinct kernel names among them */
+    struct kr_stats classes[KR_CLASS_COUNT];
+    struct kr_row_family *families; /* by exclusive time, largest first; ties by name, class */
+    size_t n_families;
+    struct kr_row_kernel *kernels_rows; /* by exclusive time, largest first; ties by name */
+    size_t n_kernels_rows;
+    struct kr_stats *sites; /* by timeline site index (median/min/max left 0) */
+    size_t n_sites;
+    struct kr_device_account *devices; /* one for each device with work in the timeline */
+    size_t n_devices;
+    struct kr_step_account *steps; /* one for each step of the window */
+    size_t n_steps;
+};
+
+/**
+ * Accounts for a window of a timeline.
+ * @param tags  kr_classify's, one for each site
+ * Cost: O(n log k) for n events of which at most k run at once. Free with kr_account_free.
+ */
+bool kr_account_make(const struct kr_timeline *t, const struct kr_tag *tags,
+                     const struct kr_rules *rules, const struct kr_window *window,
+                     struct kr_account *out, struct kr_err *err);
+void kr_account_free(struct kr_account *a);
+
+#endif

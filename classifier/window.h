@@ -1,0 +1,57 @@
+/* Windows: which stretch of the timeline the shares are of, and the steps inside it. */
+#ifndef KR_WINDOW_H
+#define KR_WINDOW_H
+
+#include "timeline.h"
+
+enum kr_window_kind {
+    KR_WINDOW_ALL,
+    KR_WINDOW_STEADY,
+    KR_WINDOW_STEP,
+    KR_WINDOW_NAME,
+    KR_WINDOW_TIME
+};
+
+/* Where steps came from. */
+enum kr_steps_from { KR_STEPS_NONE, KR_STEPS_ANNOTATION, KR_STEPS_REPETITION };
+
+struct kr_step {
+    int64_t start_ns, end_ns; /* [start, end) on the device clock */
+    int64_t number;           /* the annotation's number, else 0, 1, 2 ... */
+};
+
+struct kr_window {
+    enum kr_window_kind kind;
+    int64_t start_ns, end_ns; /* [start, end) */
+    struct kr_step *steps;    /* inside the window, in time order */
+    size_t n_steps;           /* 0 = unknown */
+    size_t dropped_steps;     /* warm-up and incomplete steps left out by steady */
+    enum kr_steps_from steps_from;
+    char how[160]; /* one line for a person: how the window was chosen */
+};
+
+/** "all", "steady", "step", "name", "time". */
+const char *kr_window_kind_name(enum kr_window_kind kind);
+/** "none", "annotation", "repetition". */
+const char *kr_steps_from_name(enum kr_steps_from from);
+
+/**
+ * Chooses a window.
+ *
+ * @param spec  "all" | "steady" | "step:N" (the step numbered N) | "name:TEXT" (from the first to
+ *              the last work under annotations whose name contains TEXT) | "time:A..B" (durations
+ *              such as 1.5ms counted from the first work of the timeline; either may be empty)
+ * @return false with KR_EARG when the spec is not of these forms, or KR_EINPUT when the timeline
+ *         has no such step, name or work. Free with kr_window_free.
+ */
+bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_window *out,
+                      struct kr_err *err);
+void kr_window_free(struct kr_window *w);
+
+/**
+ * Parses a duration: "31.4ms", "250us", "1e6ns", "2s", "983 us"; a unit is required.
+ * @param out_ns  [ns] rounded to the nearest
+ */
+bool kr_parse_duration(const char *text, uint64_t *out_ns, struct kr_err *err);
+
+#endif
