@@ -34,14 +34,17 @@ bool kr_fail_at(struct kr_err *err, enum kr_code code, uint64_t offset, const ch
 
 bool kr_wrap(struct kr_err *err, const char *fmt, ...)
 {
-    char inner[sizeof err->msg];
-    char outer[sizeof err->msg];
+    char joined[256 + sizeof err->msg];
     va_list args;
+    size_t n;
 
-    memcpy(inner, err->msg, sizeof inner);
     va_start(args, fmt);
-    vsnprintf(outer, sizeof outer, fmt, args);
+    vsnprintf(joined, 254, fmt, args);
     va_end(args);
-    snprintf(err->msg, sizeof err->msg, "%.*s: %.*s", 255, outer, (int)sizeof inner - 1, inner);
+    n = strlen(joined);
+    memcpy(joined + n, ": ", 2);
+    memcpy(joined + n + 2, err->msg, sizeof err->msg);
+    memcpy(err->msg, joined, sizeof err->msg - 1);
+    err->msg[sizeof err->msg - 1] = '\0';
     return false;
 }

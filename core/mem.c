@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 void *kr_xcalloc(size_t n, size_t size, struct kr_err *err)
 {
@@ -49,4 +50,13 @@ char *kr_xstrndup(const char *s, size_t len, struct kr_err *err)
     if (copy)
         memcpy(copy, s, len);
     return copy;
+}
+
+uint64_t kr_random_seed(void)
+{
+    uint64_t seed;
+
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
+        seed = (uint64_t)(uintptr_t)&seed; /* early boot: address space randomisation must do */
+    return seed;
 }

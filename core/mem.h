@@ -29,4 +29,7 @@ bool kr_grow(void *items, size_t *cap, size_t need, size_t item_size, size_t lim
 /** A copy of len bytes with a NUL after them; NULL with err filled. Freed with free(). */
 char *kr_xstrndup(const char *s, size_t len, struct kr_err *err);
 
+/** A seed for hash tables over input, so that a hostile file cannot choose collisions. */
+uint64_t kr_random_seed(void);
+
 #endif

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -35,22 +34,13 @@ struct kr_strpool {
     uint64_t seed; /* per pool, so that a hostile file cannot choose collisions */
 };
 
-static uint64_t random_seed(const void *fallback)
-{
-    uint64_t seed;
-
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-        seed = (uint64_t)(uintptr_t)fallback * 0x9e3779b97f4a7c15u;
-    return seed;
-}
-
 struct kr_strpool *kr_strpool_new(struct kr_err *err)
 {
     struct kr_strpool *pool = kr_xnew(sizeof *pool, err);
 
     if (!pool)
         return NULL;
-    pool->seed = random_seed(pool);
+    pool->seed = kr_random_seed();
     pool->n_slots = FIRST_SLOTS;
     pool->slots = kr_xcalloc(pool->n_slots, sizeof *pool->slots, err);
     if (!pool->slots || kr_strpool_intern(pool, "", 0, err) == KR_STR_NONE) {

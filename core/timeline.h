@@ -107,7 +107,7 @@ struct kr_annotation {
     X(KR_WARN_HUGE_TIME, "huge_time", 1, "device events beyond the clock's range were dropped")    \
     X(KR_WARN_NO_NAME, "no_name", 0, "device events without a name are kept as unclassified")      \
     X(KR_WARN_OVERRUN, "overrun", 1, "durations that run far over their successors in a stream")   \
-    X(KR_WARN_DUPLICATE, "duplicate_event", 0, "identical device events were kept once")           \
+    X(KR_WARN_DUPLICATE, "duplicate_event", 0, "device events equal in every field (kept)")        \
     X(KR_WARN_DUPLICATE_KEY, "duplicate_key", 0, "duplicate keys in one event; the last counts")   \
     X(KR_WARN_UTF8, "invalid_utf8", 0, "names with invalid UTF-8 were kept byte for byte")         \
     X(KR_WARN_SURROGATE, "lone_surrogate", 0, "lone surrogate escapes became U+FFFD")              \
@@ -213,9 +213,13 @@ bool kr_timeline_add_event(struct kr_timeline *t, struct kr_event event, struct 
 bool kr_timeline_add_annotation(struct kr_timeline *t, struct kr_annotation a, struct kr_err *err);
 
 /**
- * Ends building: sorts events and annotations (counting KR_WARN_OUT_OF_ORDER), drops events equal
- * in every field (KR_WARN_DUPLICATE), flags overruns, fills counts.kernels/memcpys/memsets, and
- * frees the builder's state. Needs at most 8 bytes an event beside the events themselves.
+ * Ends building: sorts events and annotations (counting KR_WARN_OUT_OF_ORDER), counts events equal
+ * in every field (KR_WARN_DUPLICATE: kept, since clocks of whole microseconds make true twins),
+ * flags overruns (KR_WARN_OVERRUN), fills counts.device_events/kernels/memcpys/memsets, and frees
+ * the builder's state. Events already in order need no extra memory, others 16 bytes each.
+ *
+ * An overrun is an event that ends more than 1 ms after four or more later events of its track
+ * started: real streams overlap by microseconds (programmatic dependent launch) and by one or two.
  */
 bool kr_timeline_finish(struct kr_timeline *t, struct kr_err *err);
 

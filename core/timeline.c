@@ -1,0 +1,386 @@
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "mem.h"
+
+enum { MAX_TRACKS = UINT16_MAX, MAX_DEVICES = 4096, FIRST_SLOTS = 256 };
+#define MAX_EVENTS ((size_t)UINT32_MAX)
+#define MAX_SITES  ((size_t)1 << 31)
+
+/* An overrun: see kr_timeline_finish. */
+enum { OVERRUN_SUCCESSORS = 4 };
+#define OVERRUN_NS INT64_C(1000000)
+
+/* Hash index over one of the timeline's arrays: slot = item index + 1, 0 is free. */
+struct index {
+    uint32_t *slots;
+    size_t n_slots;
+};
+
+struct kr_timeline_build {
+    struct index sites, tracks, works;
+    uint64_t seed;
+    size_t cap_events, cap_sites, cap_works, cap_tracks, cap_devices, cap_annotations;
+};
+
+static const struct {
+    const char *key, *text;
+    bool loses;
+} warn_facts[KR_WARN_COUNT] = {
+#define WARN_FACT(id, key, loses, text) [id] = { key, text, loses },
+    KR_WARN_LIST(WARN_FACT)
+#undef WARN_FACT
+};
+
+const char *kr_warn_key(enum kr_warn warn)
+{
+    return warn_facts[warn].key;
+}
+
+const char *kr_warn_text(enum kr_warn warn)
+{
+    return warn_facts[warn].text;
+}
+
+bool kr_warn_loses_data(enum kr_warn warn)
+{
+    return warn_facts[warn].loses;
+}
+
+const char *kr_kind_name(enum kr_kind kind)
+{
+    static const char *const names[KR_KIND_COUNT] = { "kernel", "memcpy", "memset" };
+
+    return names[kind];
+}
+
+struct kr_timeline *kr_timeline_new(struct kr_err *err)
+{
+    struct kr_timeline *t = kr_xnew(sizeof *t, err);
+
+    if (!t)
+        return NULL;
+    t->source.rank = -1;
+    for (size_t i = 0; i < KR_WARN_COUNT; i++)
+        t->warnings[i].first_offset = KR_NO_OFFSET;
+    t->strings = kr_strpool_new(err);
+    t->build = kr_xnew(sizeof *t->build, err);
+    if (t->build)
+        t->build->seed = kr_random_seed();
+    if (!t->strings || !t->build || kr_timeline_work(t, (struct kr_work){ 0 }, err) == UINT32_MAX) {
+        kr_timeline_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+static void free_build(struct kr_timeline *t)
+{
+    if (!t->build)
+        return;
+    free(t->build->sites.slots);
+    free(t->build->tracks.slots);
+    free(t->build->works.slots);
+    free(t->build);
+    t->build = NULL;
+}
+
+void kr_timeline_free(struct kr_timeline *t)
+{
+    if (!t)
+        return;
+    free_build(t);
+    kr_strpool_free(t->strings);
+    free(t->events);
+    free(t->sites);
+    free(t->works);
+    free(t->tracks);
+    free(t->devices);
+    free(t->annotations);
+    free(t->source.path);
+    free(t);
+}
+
+void kr_timeline_warn(struct kr_timeline *t, enum kr_warn warn, uint64_t count, uint64_t offset)
+{
+    if (count && !t->warnings[warn].count)
+        t->warnings[warn].first_offset = offset;
+    t->warnings[warn].count += count;
+}
+
+/*
+ * Finds an item equal to *key byte for byte in items[0..*n), or appends it. Keys must have been
+ * built over zeroed memory, so that padding compares equal too.
+ */
+struct interning {
+    struct index *index;
+    uint64_t seed;
+    void *items; /* &array */
+    size_t *n, *cap;
+    size_t item_size, limit;
+};
+
+static bool index_grow(const struct interning *in, const char *items, struct kr_err *err)
+{
+    struct index grown = { .n_slots = in->index->n_slots ? in->index->n_slots * 2 : FIRST_SLOTS };
+
+    grown.slots = kr_xcalloc(grown.n_slots, sizeof *grown.slots, err);
+    if (!grown.slots)
+        return false;
+    for (size_t item = 0; item < *in->n; item++) {
+        uint64_t hash = XXH3_64bits_withSeed(items + item * in->item_size, in->item_size, in->seed);
+        size_t i = (size_t)hash & (grown.n_slots - 1);
+
+        while (grown.slots[i])
+            i = (i + 1) & (grown.n_slots - 1);
+        grown.slots[i] = (uint32_t)item + 1;
+    }
+    free(in->index->slots);
+    *in->index = grown;
+    return true;
+}
+
+static uint32_t intern(const struct interning *in, const void *key, struct kr_err *err)
+{
+    char *items;
+    size_t i;
+
+    memcpy(&items, in->items, sizeof items);
+    if ((*in->n + 1) * 2 > in->index->n_slots && !index_grow(in, items, err))
+        return UINT32_MAX;
+    i = (size_t)XXH3_64bits_withSeed(key, in->item_size, in->seed) & (in->index->n_slots - 1);
+    for (; in->index->slots[i]; i = (i + 1) & (in->index->n_slots - 1)) {
+        uint32_t item = in->index->slots[i] - 1;
+
+        if (memcmp(items + item * in->item_size, key, in->item_size) == 0)
+            return item;
+    }
+    if (!kr_grow(in->items, in->cap, *in->n + 1, in->item_size, in->limit, err))
+        return UINT32_MAX;
+    memcpy(&items, in->items, sizeof items);
+    memcpy(items + *in->n * in->item_size, key, in->item_size);
+    in->index->slots[i] = (uint32_t)++ * in->n;
+    return (uint32_t)*in->n - 1;
+}
+
+uint32_t kr_timeline_device(struct kr_timeline *t, int64_t id, struct kr_err *err)
+{
+    for (size_t i = 0; i < t->n_devices; i++) {
+        if (t->devices[i].id == id)
+            return (uint32_t)i;
+    }
+    if (!kr_grow(&t->devices, &t->build->cap_devices, t->n_devices + 1, sizeof *t->devices,
+                 MAX_DEVICES, err)) {
+        kr_wrap(err, "devices");
+        return UINT32_MAX;
+    }
+    t->devices[t->n_devices] = (struct kr_device){ .id = id };
+    return (uint32_t)t->n_devices++;
+}
+
+uint32_t kr_timeline_track(struct kr_timeline *t, struct kr_track key, struct kr_err *err)
+{
+    const struct interning in = { &t->build->tracks,     t->build->seed, &t->tracks, &t->n_tracks,
+                                  &t->build->cap_tracks, sizeof key,     MAX_TRACKS };
+    struct kr_track packed;
+    uint32_t track;
+
+    memset(&packed, 0, sizeof packed);
+    packed.device = key.device;
+    packed.context = key.context;
+    packed.stream = key.stream;
+    track = intern(&in, &packed, err);
+    if (track == UINT32_MAX)
+        kr_wrap(err, "streams");
+    return track;
+}
+
+uint32_t kr_timeline_site(struct kr_timeline *t, const struct kr_site *site, struct kr_err *err)
+{
+    const struct interning in = { &t->build->sites,     t->build->seed, &t->sites, &t->n_sites,
+                                  &t->build->cap_sites, sizeof *site,   MAX_SITES };
+    struct kr_site packed;
+
+    memset(&packed, 0, sizeof packed);
+    packed.name = site->name;
+    packed.op = site->op;
+    packed.annotation = site->annotation;
+    memcpy(packed.grid, site->grid, sizeof packed.grid);
+    memcpy(packed.block, site->block, sizeof packed.block);
+    packed.registers = site->registers;
+    packed.shared_bytes = site->shared_bytes;
+    packed.graph_id = site->graph_id;
+    packed.work = site->work;
+    packed.graph_node_id = site->graph_node_id;
+    packed.bytes = site->bytes;
+    packed.kind = site->kind;
+    return intern(&in, &packed, err);
+}
+
+uint32_t kr_timeline_work(struct kr_timeline *t, struct kr_work work, struct kr_err *err)
+{
+    const struct interning in = { &t->build->works,     t->build->seed, &t->works, &t->n_works,
+                                  &t->build->cap_works, sizeof work,    MAX_SITES };
+    struct kr_work packed;
+
+    memset(&packed, 0, sizeof packed);
+    packed.flop = work.flop;
+    packed.bytes = work.bytes;
+    packed.dtype = work.dtype;
+    return intern(&in, &packed, err);
+}
+
+bool kr_timeline_add_event(struct kr_timeline *t, struct kr_event event, struct kr_err *err)
+{
+    if (!kr_grow(&t->events, &t->build->cap_events, t->n_events + 1, sizeof *t->events, MAX_EVENTS,
+                 err))
+        return kr_wrap(err, "device events");
+    t->events[t->n_events++] = event;
+    return true;
+}
+
+bool kr_timeline_add_annotation(struct kr_timeline *t, struct kr_annotation a, struct kr_err *err)
+{
+    if (!kr_grow(&t->annotations, &t->build->cap_annotations, t->n_annotations + 1,
+                 sizeof *t->annotations, MAX_EVENTS, err))
+        return kr_wrap(err, "annotations");
+    t->annotations[t->n_annotations++] = a;
+    return true;
+}
+
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_events(const void *pa, const void *pb)
+{
+    const struct kr_event *a = pa;
+    const struct kr_event *b = pb;
+
+    if (a->start_ns != b->start_ns)
+        return COMPARE(a->start_ns, b->start_ns);
+    if (a->track != b->track)
+        return COMPARE(a->track, b->track);
+    if (a->correlation != b->correlation)
+        return COMPARE(a->correlation, b->correlation);
+    if (a->site != b->site)
+        return COMPARE(a->site, b->site);
+    return COMPARE(a->dur_ns, b->dur_ns);
+}
+
+static int compare_annotations(const void *pa, const void *pb)
+{
+    const struct kr_annotation *a = pa;
+    const struct kr_annotation *b = pb;
+
+    if (a->start_ns != b->start_ns)
+        return COMPARE(a->start_ns, b->start_ns);
+    if (a->dur_ns != b->dur_ns)
+        return COMPARE(b->dur_ns, a->dur_ns);
+    if (a->name != b->name)
+        return COMPARE(a->name, b->name);
+    return COMPARE(a->track, b->track);
+}
+
+static void sort_events(struct kr_timeline *t)
+{
+    uint64_t descents = 0;
+    bool sorted = true;
+
+    for (size_t i = 1; i < t->n_events; i++) {
+        descents += t->events[i].start_ns < t->events[i - 1].start_ns;
+        sorted = sorted && compare_events(&t->events[i - 1], &t->events[i]) <= 0;
+    }
+    kr_timeline_warn(t, KR_WARN_OUT_OF_ORDER, descents, KR_NO_OFFSET);
+    if (!sorted)
+        qsort(t->events, t->n_events, sizeof *t->events, compare_events);
+}
+
+static void count_events(struct kr_timeline *t)
+{
+    uint64_t by_kind[KR_KIND_COUNT] = { 0 };
+    uint64_t twins = 0;
+
+    for (size_t i = 0; i < t->n_events; i++) {
+        const struct kr_event *e = &t->events[i];
+
+        by_kind[e->kind]++;
+        if (i > 0 && e->correlation && compare_events(e - 1, e) == 0)
+            twins++;
+    }
+    kr_timeline_warn(t, KR_WARN_DUPLICATE, twins, KR_NO_OFFSET);
+    t->counts.device_events = t->n_events;
+    t->counts.kernels = by_kind[KR_KERNEL];
+    t->counts.memcpys = by_kind[KR_MEMCPY];
+    t->counts.memsets = by_kind[KR_MEMSET];
+}
+
+/* The event of a track that reaches furthest so far, and what started under it. */
+struct reach {
+    struct kr_event *event;
+    int64_t end_ns, first_successor_ns;
+    uint32_t successors;
+};
+
+static void close_reach(struct kr_timeline *t, struct reach *r)
+{
+    if (!r->event || r->successors < OVERRUN_SUCCESSORS ||
+        r->end_ns - r->first_successor_ns <= OVERRUN_NS)
+        return;
+    r->event->flags |= KR_EVENT_OVERRUN;
+    kr_timeline_warn(t, KR_WARN_OVERRUN, 1, KR_NO_OFFSET);
+}
+
+static bool flag_overruns(struct kr_timeline *t, struct kr_err *err)
+{
+    struct reach *reaches = kr_xcalloc(t->n_tracks, sizeof *reaches, err);
+
+    if (!reaches)
+        return false;
+    for (size_t i = 0; i < t->n_events; i++) {
+        struct kr_event *e = &t->events[i];
+        struct reach *r = &reaches[e->track];
+        int64_t end_ns = e->start_ns + (int64_t)e->dur_ns;
+
+        if (r->event && e->start_ns < r->end_ns && end_ns <= r->end_ns) {
+            if (r->successors++ == 0)
+                r->first_successor_ns = e->start_ns;
+            continue;
+        }
+        close_reach(t, r);
+        *r = (struct reach){ e, end_ns, 0, 0 };
+    }
+    for (size_t i = 0; i < t->n_tracks; i++)
+        close_reach(t, &reaches[i]);
+    free(reaches);
+    return true;
+}
+
+bool kr_timeline_finish(struct kr_timeline *t, struct kr_err *err)
+{
+    sort_events(t);
+    if (t->n_annotations)
+        qsort(t->annotations, t->n_annotations, sizeof *t->annotations, compare_annotations);
+    count_events(t);
+    if (!flag_overruns(t, err))
+        return false;
+    free_build(t);
+    return true;
+}
+
+bool kr_timeline_complete(const struct kr_timeline *t)
+{
+    for (size_t i = 0; i < KR_WARN_COUNT; i++) {
+        if (t->warnings[i].count && kr_warn_loses_data((enum kr_warn)i))
+            return false;
+    }
+    return !(t->source.drops_known && t->source.drops);
+}
+
+const char *kr_timeline_str(const struct kr_timeline *t, uint32_t id)
+{
+    return kr_strpool_get(t->strings, id, NULL);
+}
