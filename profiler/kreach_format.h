@@ -42,7 +42,9 @@ enum kreach_chunk_type {
     KREACH_HEAD = 1,
     /* Pairs of text: key, value. May appear again; the last value of a key counts. Keys: command,
        cwd, host, kernel, driver, cupti, cupti_path, cuda, options, version, rank, started_ns
-       (REALTIME), ... */
+       (REALTIME), error (why CUPTI could not record in this process), ...
+       The section that `kreach record` itself puts first has "recorder" = its version and
+       "sections" = how many sections follow. */
     KREACH_INFO = 2,
     /* Names: varint id of the first, then texts; ids count up from 1 in the section (0 is ""). */
     KREACH_NAMES = 3,
@@ -85,9 +87,8 @@ enum kreach_chunk_type {
     KREACH_TOTALS = 13,
     /* Clean end: varint enum kreach_end, text detail. Last in a section. */
     KREACH_END = 14,
-    /* True step times measured without profiling: varint count, then varint ns each, preceded by
-       text method ("alternating", "second run"), and the profiled ones of the same run the same
-       way. */
+    /* Step times: text method ("alternating", "second run"); varint count and as many varint ns
+       measured without profiling; varint count and as many varint ns of profiled steps. */
     KREACH_CALIBRATION = 15,
 };
 
