@@ -8,7 +8,7 @@
 
 #include "mem.h"
 
-enum { MAX_TRACKS = UINT16_MAX, MAX_DEVICES = 4096, FIRST_SLOTS = 256 };
+enum { MAX_TRACKS = UINT16_MAX, MAX_DEVICES = 4096, MAX_FACTS = 256, FIRST_SLOTS = 256 };
 #define MAX_EVENTS ((size_t)UINT32_MAX)
 #define MAX_SITES  ((size_t)1 << 31)
 
@@ -25,7 +25,7 @@ struct index {
 struct kr_timeline_build {
     struct index sites, tracks, works;
     uint64_t seed;
-    size_t cap_events, cap_sites, cap_works, cap_tracks, cap_devices, cap_annotations;
+    size_t cap_events, cap_sites, cap_works, cap_tracks, cap_devices, cap_annotations, cap_facts;
 };
 
 static const struct {
@@ -103,6 +103,7 @@ void kr_timeline_free(struct kr_timeline *t)
     free(t->devices);
     free(t->annotations);
     free(t->source.path);
+    free(t->source.facts);
     free(t);
 }
 
@@ -168,6 +169,33 @@ static uint32_t intern(const struct interning *in, const void *key, struct kr_er
     return (uint32_t)*in->n - 1;
 }
 
+bool kr_timeline_set_fact(struct kr_timeline *t, uint32_t key, uint32_t value, struct kr_err *err)
+{
+    struct kr_source *s = &t->source;
+
+    for (size_t i = 0; i < s->n_facts; i++) {
+        if (s->facts[i].key == key) {
+            s->facts[i].value = value;
+            return true;
+        }
+    }
+    if (!kr_grow(&s->facts, &t->build->cap_facts, s->n_facts + 1, sizeof *s->facts, MAX_FACTS, err))
+        return kr_wrap(err, "facts about the run");
+    s->facts[s->n_facts++] = (struct kr_fact){ key, value };
+    return true;
+}
+
+const char *kr_timeline_fact(const struct kr_timeline *t, const char *key)
+{
+    uint32_t id = kr_strpool_find(t->strings, key, strlen(key));
+
+    for (size_t i = 0; i < t->source.n_facts; i++) {
+        if (t->source.facts[i].key == id)
+            return kr_timeline_str(t, t->source.facts[i].value);
+    }
+    return NULL;
+}
+
 uint32_t kr_timeline_device(struct kr_timeline *t, int64_t id, struct kr_err *err)
 {
     for (size_t i = 0; i < t->n_devices; i++) {
@@ -193,6 +221,7 @@ uint32_t kr_timeline_track(struct kr_timeline *t, struct kr_track key, struct kr
     memset(&packed, 0, sizeof packed);
     packed.device = key.device;
     packed.context = key.context;
+    packed.process = key.process;
     packed.stream = key.stream;
     track = intern(&in, &packed, err);
     if (track == UINT32_MAX)

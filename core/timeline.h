@@ -68,8 +68,9 @@ struct kr_work {
 
 /* A place where work runs in order (programmatic dependent launch excepted). */
 struct kr_track {
-    uint32_t device; /* index into devices */
-    uint32_t context;
+    uint32_t device;  /* index into devices */
+    uint32_t context; /* unique in its process */
+    uint32_t process; /* id of the process, 0 = unknown or the only one */
     int64_t stream;
 };
 
@@ -79,6 +80,7 @@ struct kr_device {
     uint32_t sm_count;           /* 0 = unknown */
     uint64_t memory_bytes;       /* 0 = unknown */
     uint32_t cc_major, cc_minor; /* compute capability, 0.0 = unknown */
+    uint8_t uuid[16];            /* the same in every process; all 0 = unknown */
 };
 
 /* A user annotation: record_function, NVTX range, ProfilerStep#. Never device work. */
@@ -121,7 +123,22 @@ struct kr_annotation {
     X(KR_WARN_NO_KERNELS, "launches_without_kernels", 1, "launches recorded but no kernels")       \
     X(KR_WARN_ROWS, "device_rows_guessed", 0, "no event categories; device rows chosen by args")   \
     X(KR_WARN_SHIFT, "nested_events", 0, "traceEvents was found below the top level")              \
-    X(KR_WARN_GZIP_TRAILING, "gzip_trailing", 0, "bytes after the last gzip member were ignored")
+    X(KR_WARN_GZIP_TRAILING, "gzip_trailing", 0, "bytes after the last gzip member were ignored")  \
+    X(KR_WARN_DAMAGED, "damaged_chunks", 1, "damaged stretches of the file were skipped")          \
+    X(KR_WARN_BAD_RECORD, "bad_record", 1, "records with impossible contents were skipped")        \
+    X(KR_WARN_LOST_SITE, "lost_site", 1, "work whose description was damaged is unclassified")     \
+    X(KR_WARN_LOST, "lost_records", 1, "records that the recorder says it lost")                   \
+    X(KR_WARN_DROPS_UNKNOWN, "drops_unknown", 1, "CUPTI did not say whether it dropped records")   \
+    X(KR_WARN_TOTALS, "totals_mismatch", 1, "records written but not found in the file")           \
+    X(KR_WARN_NOT_ENDED, "not_ended", 1,                                                           \
+      "processes that were killed; their last records may lack")                                   \
+    X(KR_WARN_GAP, "gap", 1, "stretches in which another CUPTI client held the records")           \
+    X(KR_WARN_PAUSED, "paused", 0, "stretches left out on purpose: window or calibration")         \
+    X(KR_WARN_NO_SECTION, "missing_process", 1, "processes recorded but not in the file")          \
+    X(KR_WARN_CLOCK_STEP, "clock_step", 1, "steps of the clock; times around them are off")        \
+    X(KR_WARN_NO_CLOCK, "no_clock", 1, "processes that cannot be placed on the common clock")      \
+    X(KR_WARN_GRAPH_LEVEL, "graph_level", 0, "whole CUDA graphs recorded as one piece of work")    \
+    X(KR_WARN_UNKNOWN_CHUNK, "unknown_chunks", 0, "chunks of a newer kreach were ignored")
 
 enum kr_warn {
 #define KR_WARN_ENUM(id, key, loses, text) id,
@@ -153,6 +170,18 @@ struct kr_counts {
     uint64_t graph_launches; /* cudaGraphLaunch, cuGraphLaunch */
 };
 
+/* Something the recorder knew about the run, e.g. "driver": "580.65.06". Ids of strings. */
+struct kr_fact {
+    uint32_t key, value;
+};
+
+/* Step times of the same run with and without profiling. Counts of 0: not measured. */
+struct kr_step_times {
+    uint64_t plain_step_ns, plain_steps;       /* median and number of unprofiled steps */
+    uint64_t profiled_step_ns, profiled_steps; /* the same while profiling */
+    char method[24];                           /* "alternating", "second run"; "" = not measured */
+};
+
 struct kr_source {
     char *path;              /* as given; "-" for standard input */
     const char *format;      /* "kineto-json" */
@@ -166,6 +195,10 @@ struct kr_source {
     uint64_t truncated_at; /* [byte] in the decompressed text */
     bool drops_known;      /* the format says how many records the recorder dropped */
     uint64_t drops;
+    uint64_t processes;    /* that did device work; 0 = the format does not say */
+    struct kr_fact *facts; /* in order of first appearance; see kr_timeline_fact */
+    size_t n_facts;
+    struct kr_step_times steps;
 };
 
 struct kr_timeline {
@@ -194,6 +227,12 @@ void kr_timeline_free(struct kr_timeline *t);
 
 /** Counts one more occurrence of a warning; the first offset stays. */
 void kr_timeline_warn(struct kr_timeline *t, enum kr_warn warn, uint64_t count, uint64_t offset);
+
+/** Sets a fact about the run; a key that is there already gets the new value. */
+bool kr_timeline_set_fact(struct kr_timeline *t, uint32_t key, uint32_t value, struct kr_err *err);
+
+/** The value of a fact, or NULL when it is not known. Borrowed until kr_timeline_free. */
+const char *kr_timeline_fact(const struct kr_timeline *t, const char *key);
 
 /** Index of the device with this id, added when new; UINT32_MAX with err filled. */
 uint32_t kr_timeline_device(struct kr_timeline *t, int64_t id, struct kr_err *err);
