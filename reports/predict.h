@@ -86,6 +86,7 @@ struct kr_predict_options {
 
 struct kr_predict_result {
     const char *denominator; /* "window wall" or "unprofiled step" */
+    bool per_step;           /* it is the unprofiled step time, for every step and device */
     double denominator_ns;   /* that exclusive times are divided by: all steps, all devices */
     double busy_frac;        /* busy share of the denominator; idle is the rest */
     struct kr_prediction predictions[KR_PREDICT_MODE_COUNT];
