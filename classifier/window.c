@@ -1,0 +1,503 @@
+#include "window.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem.h"
+#include "spans.h"
+#include "spread.h"
+#include "steps.h"
+#include "sweep.h"
+
+/* Work items of a step within this share of the median [1/count] make it a step like the others. */
+enum { COUNT_TOLERANCE = 50 };
+/* A first step longer than 5/4 of the later ones is warm-up. */
+enum { SLOW_NUM = 5, SLOW_DEN = 4 };
+
+const char *kr_window_kind_name(enum kr_window_kind kind)
+{
+    static const char *const names[] = { "all", "steady", "step", "name", "time" };
+
+    return names[kind];
+}
+
+const char *kr_steps_from_name(enum kr_steps_from from)
+{
+    static const char *const names[] = { "none", "annotation", "repetition" };
+
+    return names[from];
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* A decimal number as mantissa * 10^exponent; digits beyond 64 bits only move the exponent. */
+static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponent)
+{
+    bool any = false;
+    bool fraction = false;
+
+    *mantissa = 0;
+    *exponent = 0;
+    for (; is_digit(*s) || (*s == '.' && !fraction); s++) {
+        if (*s == '.') {
+            fraction = true;
+            continue;
+        }
+        any = true;
+        if (*mantissa < UINT64_MAX / 10) {
+            *mantissa = *mantissa * 10 + (uint64_t)(*s - '0');
+            *exponent -= fraction;
+        } else {
+            *exponent += !fraction;
+        }
+        if (*exponent > 1000 || *exponent < -1000)
+            return NULL;
+    }
+    if (!any)
+        return NULL;
+    if ((*s == 'e' || *s == 'E') &&
+        (is_digit(s[1]) || ((s[1] == '-' || s[1] == '+') && is_digit(s[2])))) {
+        const bool negative = s[1] == '-';
+        int power = 0;
+
+        for (s += is_digit(s[1]) ? 1 : 2; is_digit(*s); s++)
+            power = power < 10000 ? power * 10 + (*s - '0') : power;
+        *exponent += negative ? -power : power;
+    }
+    return s;
+}
+
+/* mantissa * 10^exponent, rounded to the nearest, halves up. */
+static bool scale(uint64_t mantissa, int exponent, uint64_t *out)
+{
+    for (; exponent > 0 && mantissa; exponent--) {
+        if (__builtin_mul_overflow(mantissa, 10, &mantissa))
+            return false;
+    }
+    for (; exponent < -1 && mantissa; exponent++)
+        mantissa /= 10;
+    if (exponent < 0)
+        mantissa = mantissa / 10 + (mantissa % 10 >= 5);
+    *out = mantissa;
+    return true;
+}
+
+bool kr_parse_duration(const char *text, uint64_t *out_ns, struct kr_err *err)
+{
+    static const struct {
+        const char *name;
+        int exponent;
+    } units[] = { { "ns", 0 },        { "us", 3 }, { "\xc2\xb5s", 3 },
+                  { "\xce\xbcs", 3 }, { "ms", 6 }, { "s", 9 } };
+    uint64_t mantissa;
+    int exponent;
+    const char *unit = parse_decimal(text, &mantissa, &exponent);
+
+    if (!unit)
+        return kr_fail(err, KR_EARG, "'%.60s' is no duration; write one such as 31.4ms", text);
+    unit += *unit == ' ';
+    for (size_t i = 0; i < KR_COUNT(units); i++) {
+        if (strcmp(unit, units[i].name) != 0)
+            continue;
+        if (!scale(mantissa, exponent + units[i].exponent, out_ns))
+            return kr_fail(err, KR_EARG, "the duration '%.60s' is too long", text);
+        return true;
+    }
+    return kr_fail(err, KR_EARG, "'%.60s' needs a unit: ns, us, ms or s, as in 31.4ms", text);
+}
+
+/* What the steps hold, for telling warm-up and incomplete steps from the others. */
+struct contents {
+    uint64_t *counts;   /* device events that start in the step */
+    uint64_t *spans_ns; /* from its begin to the end of its last work */
+};
+
+static bool measure_steps(const struct kr_timeline *t, const struct kr_steps *steps,
+                          struct contents *out, struct kr_err *err)
+{
+    size_t step = 0;
+
+    out->counts = kr_xcalloc(steps->n, sizeof *out->counts, err);
+    out->spans_ns = kr_xcalloc(steps->n, sizeof *out->spans_ns, err);
+    if (!out->counts || !out->spans_ns)
+        return false;
+    for (size_t i = 0; i < t->n_events && steps->n; i++) {
+        const struct kr_event *e = &t->events[i];
+        uint64_t span_ns;
+
+        while (step + 1 < steps->n && e->start_ns >= steps->items[step].end_ns)
+            step++;
+        if (e->start_ns < steps->items[step].start_ns || e->start_ns >= steps->items[step].end_ns)
+            continue;
+        span_ns = (uint64_t)kr_sweep_end_ns(e) - (uint64_t)steps->items[step].start_ns;
+        out->counts[step]++;
+        if (span_ns > out->spans_ns[step])
+            out->spans_ns[step] = span_ns;
+    }
+    return true;
+}
+
+static bool within(uint64_t count, uint64_t usual)
+{
+    const uint64_t off = count > usual ? count - usual : usual - count;
+
+    return off <= usual / COUNT_TOLERANCE;
+}
+
+static uint64_t median_of(const uint64_t *values, size_t from, size_t to)
+{
+    return kr_spread_of(values + from, to - from).median;
+}
+
+/* Steps that differ in every round (a server under changing load) have no usual size. */
+static bool counts_agree(const uint64_t *counts, size_t n)
+{
+    const uint64_t usual = median_of(counts, 0, n);
+    size_t agree = 0;
+
+    for (size_t i = 0; i < n; i++)
+        agree += within(counts[i], usual);
+    return 2 * agree > n;
+}
+
+static bool is_warm_up(const struct contents *c, size_t step, size_t end)
+{
+    if (!within(c->counts[step], median_of(c->counts, step + 1, end)))
+        return true;
+    return c->spans_ns[step] / SLOW_NUM > median_of(c->spans_ns, step + 1, end) / SLOW_DEN;
+}
+
+/* Narrows [first, end) to the steps that are alike: see kr_window_choose. */
+static void trim_steps(const struct contents *c, size_t n, size_t *first, size_t *end)
+{
+    *first = 0;
+    *end = n;
+    if (n < 2 || (n > 2 && !counts_agree(c->counts, n)))
+        return;
+    if (n == 2) {
+        /* Of two unlike counts nothing says which is the odd one. */
+        *first = within(c->counts[0], c->counts[1]) && is_warm_up(c, 0, n);
+        return;
+    }
+    if (c->counts[n - 1] < median_of(c->counts, 0, n - 1) &&
+        !within(c->counts[n - 1], median_of(c->counts, 0, n - 1)))
+        --*end;
+    while (*first < n / 2 && *first + 1 < *end && is_warm_up(c, *first, *end))
+        ++*first;
+}
+
+/* What kr_window_choose gathers once. */
+struct choice {
+    const struct kr_timeline *t;
+    struct kr_steps steps;
+    int64_t first_ns, last_ns; /* from the first work to the end of the last */
+};
+
+static void use_stretch(struct kr_window *w, enum kr_window_kind kind, int64_t start_ns,
+                        int64_t end_ns)
+{
+    w->kind = kind;
+    w->start_ns = start_ns;
+    w->end_ns = end_ns;
+}
+
+/* Takes over steps[first, end). */
+static bool use_steps(struct kr_window *w, const struct kr_steps *steps, size_t first, size_t end,
+                      struct kr_err *err)
+{
+    w->steps = kr_xcalloc(end - first, sizeof *w->steps, err);
+    if (!w->steps)
+        return false;
+    if (end > first)
+        memcpy(w->steps, steps->items + first, (end - first) * sizeof *w->steps);
+    w->n_steps = end - first;
+    w->steps_from = end > first ? steps->from : KR_STEPS_NONE;
+    return true;
+}
+
+/* The steps that lie wholly in the window. */
+static bool use_steps_inside(struct kr_window *w, const struct kr_steps *steps, struct kr_err *err)
+{
+    size_t first = 0;
+    size_t end = steps->n;
+
+    while (first < end && steps->items[first].start_ns < w->start_ns)
+        first++;
+    while (end > first && steps->items[end - 1].end_ns > w->end_ns)
+        end--;
+    return use_steps(w, steps, first, end, err);
+}
+
+static bool choose_all(const struct choice *c, struct kr_window *w, struct kr_err *err)
+{
+    use_stretch(w, KR_WINDOW_ALL, c->first_ns, c->last_ns);
+    snprintf(w->how, sizeof w->how, "all device work%s%s", c->steps.n ? "; " : "", c->steps.how);
+    return use_steps_inside(w, &c->steps, err);
+}
+
+static void describe_steady(const struct choice *c, size_t first, size_t end, struct kr_window *w)
+{
+    const size_t n = c->steps.n;
+    int len = 0;
+
+    if (end - first < n)
+        len = snprintf(w->how, sizeof w->how, "%zu of ", end - first);
+    len += snprintf(w->how + len, sizeof w->how - (size_t)len, "%s", c->steps.how);
+    if (first)
+        len += snprintf(w->how + len, sizeof w->how - (size_t)len, "; warm-up left out");
+    if (end < n)
+        len +=
+            snprintf(w->how + len, sizeof w->how - (size_t)len, "; incomplete last one left out");
+    if (end - first < 2)
+        snprintf(w->how + len, sizeof w->how - (size_t)len, "; one step shows no spread");
+}
+
+static bool choose_steady(const struct choice *c, struct kr_window *w, struct kr_err *err)
+{
+    const struct kr_steps *steps = &c->steps;
+    struct contents contents = { 0 };
+    bool done = measure_steps(c->t, steps, &contents, err);
+    size_t first;
+    size_t end;
+
+    if (done && !steps->n) {
+        use_stretch(w, KR_WINDOW_STEADY, c->first_ns, c->last_ns);
+        snprintf(w->how, sizeof w->how, "no repeating step found; all work is used");
+    } else if (done) {
+        trim_steps(&contents, steps->n, &first, &end);
+        use_stretch(w, KR_WINDOW_STEADY, steps->items[first].start_ns,
+                    steps->items[end - 1].end_ns);
+        w->dropped_steps = steps->n - (end - first);
+        describe_steady(c, first, end, w);
+        done = use_steps(w, steps, first, end, err);
+    }
+    free(contents.counts);
+    free(contents.spans_ns);
+    return done;
+}
+
+static bool choose_step(const struct choice *c, const char *text, struct kr_window *w,
+                        struct kr_err *err)
+{
+    const struct kr_steps *steps = &c->steps;
+    int64_t number = 0;
+    size_t i = 0;
+
+    for (const char *s = text; *s; s++) {
+        if (!is_digit(*s) || s - text >= 18)
+            return kr_fail(err, KR_EARG, "'step:%.60s': write the number of a step", text);
+        number = number * 10 + (*s - '0');
+    }
+    if (!*text)
+        return kr_fail(err, KR_EARG, "'step:' needs the number of a step, as in step:3");
+    while (i < steps->n && steps->items[i].number != number)
+        i++;
+    if (i == steps->n && !steps->n)
+        return kr_fail(err, KR_EINPUT, "no step %lld; no steps were found at all",
+                       (long long)number);
+    if (i == steps->n)
+        return kr_fail(err, KR_EINPUT, "no step %lld; steps are %lld..%lld", (long long)number,
+                       (long long)steps->items[0].number,
+                       (long long)steps->items[steps->n - 1].number);
+    use_stretch(w, KR_WINDOW_STEP, steps->items[i].start_ns, steps->items[i].end_ns);
+    snprintf(w->how, sizeof w->how, "step %lld of %s", (long long)number, steps->how);
+    return use_steps(w, steps, i, i + 1, err);
+}
+
+static int64_t annotation_end_ns(const struct kr_annotation *a)
+{
+    int64_t end_ns;
+
+    return __builtin_add_overflow(a->start_ns, a->dur_ns, &end_ns) ? INT64_MAX : end_ns;
+}
+
+/* Host annotations with the text, merged where they overlap: they come sorted by start. */
+static size_t merge_annotations(const struct kr_timeline *t, const char *text,
+                                struct kr_span *spans)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->n_annotations; i++) {
+        const struct kr_annotation *a = &t->annotations[i];
+
+        if (a->on_device || !strstr(kr_timeline_str(t, a->name), text))
+            continue;
+        if (n > 0 && a->start_ns <= spans[n - 1].host_end_ns) {
+            if (annotation_end_ns(a) > spans[n - 1].host_end_ns)
+                spans[n - 1].host_end_ns = annotation_end_ns(a);
+            continue;
+        }
+        spans[n++] = (struct kr_span){ .host_start_ns = a->start_ns,
+                                       .host_end_ns = annotation_end_ns(a),
+                                       .has_host = true };
+    }
+    return n;
+}
+
+static void widen(struct kr_window *w, int64_t start_ns, int64_t end_ns)
+{
+    if (start_ns < w->start_ns)
+        w->start_ns = start_ns;
+    if (end_ns > w->end_ns)
+        w->end_ns = end_ns;
+}
+
+static bool fail_name(const struct kr_timeline *t, const char *text, struct kr_err *err)
+{
+    char names[200] = "";
+    size_t len = 0;
+    uint32_t last = 0;
+
+    for (size_t i = 0; i < t->n_annotations && len < 120; i++) {
+        if (t->annotations[i].name == last)
+            continue;
+        last = t->annotations[i].name;
+        len += (size_t)snprintf(names + len, sizeof names - len, "%s'%.50s'", len ? ", " : "",
+                                kr_timeline_str(t, last));
+    }
+    if (!len)
+        return kr_fail(err, KR_EINPUT, "no work under '%.60s': the run has no annotations", text);
+    return kr_fail(err, KR_EINPUT, "no work under an annotation with '%.60s'; there are %s", text,
+                   names);
+}
+
+static bool choose_name(const struct choice *c, const char *text, struct kr_window *w,
+                        struct kr_err *err)
+{
+    const struct kr_timeline *t = c->t;
+    struct kr_span *spans;
+    size_t n;
+
+    if (!*text)
+        return kr_fail(err, KR_EARG, "'name:' needs part of an annotation's name");
+    spans = kr_xcalloc(t->n_annotations, sizeof *spans, err);
+    if (!spans)
+        return false;
+    use_stretch(w, KR_WINDOW_NAME, INT64_MAX, INT64_MIN);
+    n = merge_annotations(t, text, spans);
+    kr_spans_measure(t, spans, n);
+    for (size_t i = 0; i < n; i++) {
+        if (spans[i].count)
+            widen(w, spans[i].work_start_ns, spans[i].work_end_ns);
+    }
+    free(spans);
+    for (size_t i = 0; i < t->n_annotations; i++) {
+        const struct kr_annotation *a = &t->annotations[i];
+
+        if (a->on_device && strstr(kr_timeline_str(t, a->name), text))
+            widen(w, a->start_ns, annotation_end_ns(a));
+    }
+    if (w->start_ns >= w->end_ns)
+        return fail_name(t, text, err);
+    snprintf(w->how, sizeof w->how, "from the first to the last work under annotation '%.80s'",
+             text);
+    return use_steps_inside(w, &c->steps, err);
+}
+
+/* One bound of time:A..B, counted from the first work; an empty one leaves *out_ns alone. */
+static bool parse_bound(const struct choice *c, const char *text, size_t len, int64_t *out_ns,
+                        struct kr_err *err)
+{
+    char bound[64];
+    uint64_t offset_ns;
+
+    if (!len)
+        return true;
+    if (len >= sizeof bound)
+        return kr_fail(err, KR_EARG, "'%.60s' is no duration; write one such as 31.4ms", text);
+    memcpy(bound, text, len);
+    bound[len] = '\0';
+    if (!kr_parse_duration(bound, &offset_ns, err))
+        return false;
+    if (offset_ns > (uint64_t)c->last_ns - (uint64_t)c->first_ns)
+        *out_ns = c->last_ns;
+    else
+        *out_ns = (int64_t)((uint64_t)c->first_ns + offset_ns);
+    return true;
+}
+
+static bool has_work_in(const struct kr_timeline *t, const struct kr_window *w)
+{
+    for (size_t i = 0; i < t->n_events && t->events[i].start_ns < w->end_ns; i++) {
+        if (t->events[i].start_ns >= w->start_ns || kr_sweep_end_ns(&t->events[i]) > w->start_ns)
+            return true;
+    }
+    return false;
+}
+
+static bool choose_time(const struct choice *c, const char *text, struct kr_window *w,
+                        struct kr_err *err)
+{
+    const char *dots = strstr(text, "..");
+    int64_t start_ns = c->first_ns;
+    int64_t end_ns = c->last_ns;
+
+    if (!dots)
+        return kr_fail(err, KR_EARG, "'time:%.60s': write time:A..B, as in time:10ms..25ms", text);
+    if (!parse_bound(c, text, (size_t)(dots - text), &start_ns, err) ||
+        !parse_bound(c, dots + 2, strlen(dots + 2), &end_ns, err))
+        return false;
+    use_stretch(w, KR_WINDOW_TIME, start_ns, end_ns);
+    if (start_ns >= end_ns || !has_work_in(c->t, w))
+        return kr_fail(err, KR_EINPUT, "no work in time:%.60s; work lasts from 0 to %.3fms", text,
+                       (double)((uint64_t)c->last_ns - (uint64_t)c->first_ns) / 1e6);
+    snprintf(w->how, sizeof w->how, "time %.120s after the first work", text);
+    return use_steps_inside(w, &c->steps, err);
+}
+
+static bool choose(const struct choice *c, const char *spec, struct kr_window *w,
+                   struct kr_err *err)
+{
+    static const struct {
+        const char *prefix;
+        bool (*choose)(const struct choice *c, const char *text, struct kr_window *w,
+                       struct kr_err *err);
+    } forms[] = { { "step:", choose_step }, { "name:", choose_name }, { "time:", choose_time } };
+
+    if (strcmp(spec, "all") == 0)
+        return choose_all(c, w, err);
+    if (strcmp(spec, "steady") == 0)
+        return choose_steady(c, w, err);
+    for (size_t i = 0; i < KR_COUNT(forms); i++) {
+        const size_t len = strlen(forms[i].prefix);
+
+        if (strncmp(spec, forms[i].prefix, len) == 0)
+            return forms[i].choose(c, spec + len, w, err);
+    }
+    return kr_fail(err, KR_EARG,
+                   "no window '%.60s'; write all, steady, step:N, name:TEXT or time:A..B", spec);
+}
+
+bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_window *out,
+                      struct kr_err *err)
+{
+    struct choice c = { .t = t };
+    bool done;
+
+    *out = (struct kr_window){ 0 };
+    if (!t->n_events)
+        return kr_fail(err, KR_EINPUT, "no device work to account for");
+    c.first_ns = t->events[0].start_ns;
+    c.last_ns = t->events[0].start_ns;
+    for (size_t i = 0; i < t->n_events; i++) {
+        const int64_t end_ns = kr_sweep_end_ns(&t->events[i]);
+
+        if (end_ns > c.last_ns)
+            c.last_ns = end_ns;
+    }
+    done = kr_steps_find(t, &c.steps, err) && choose(&c, spec, out, err);
+    kr_steps_free(&c.steps);
+    if (!done)
+        kr_window_free(out);
+    return done;
+}
+
+void kr_window_free(struct kr_window *w)
+{
+    free(w->steps);
+    *w = (struct kr_window){ 0 };
+}
