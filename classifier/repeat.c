@@ -18,7 +18,7 @@ static const double MAX_UNEVENNESS = 0.5; /* of an anchor's spacing: deviation o
 struct name_use {
     size_t count, first, last;
     double spacing_squares; /* sum of squared distances between neighbours */
-    uint64_t gap_ns;        /* idle time before its launches */
+    uint64_t gap_ns;        /* idle time before its launches, the first one excepted */
     double unevenness;
     uint32_t token;
 };
@@ -31,6 +31,7 @@ struct cut {
     size_t rounds; /* full rounds, the last one included when the tail is one */
     bool tail_is_round;
     double likeness;
+    double gap_ns; /* mean idle time before a round */
 };
 
 struct search {
@@ -116,7 +117,7 @@ static bool study_names(struct search *s, struct kr_err *err)
             use->first = i;
         }
         use->last = i;
-        if (e->start_ns > reach_ns)
+        if (e->start_ns > reach_ns && use->count > 1)
             use->gap_ns += (uint64_t)e->start_ns - (uint64_t)reach_ns;
         if (reach_ns == INT64_MAX || end_ns > reach_ns)
             reach_ns = end_ns;
@@ -291,7 +292,8 @@ static bool try_anchor(struct search *s, const struct name_use *anchor, struct c
 {
     double *likeness = kr_xcalloc(anchor->count, sizeof *likeness, err);
 
-    *c = (struct cut){ .at = kr_xcalloc(anchor->count, sizeof *c->at, err) };
+    *c = (struct cut){ .at = kr_xcalloc(anchor->count, sizeof *c->at, err),
+                       .gap_ns = (double)anchor->gap_ns / (double)(anchor->count - 1) };
     if (!likeness || !c->at) {
         free(likeness);
         return false;
@@ -309,13 +311,21 @@ static bool try_anchor(struct search *s, const struct name_use *anchor, struct c
     return true;
 }
 
-/* More alike is better; where that ties, more rounds: twice a period is a period too. */
+/*
+ * More alike is better; where that ties, more rounds, for twice a period is a period too; where
+ * they differ by less than half, it is one loop cut at two places, and the longer idle time begins
+ * it.
+ */
 static bool is_better(const struct cut *a, const struct cut *b)
 {
     if (!a->rounds || !b->rounds)
         return a->rounds > 0;
     if (a->likeness > b->likeness + LIKENESS_TIE || b->likeness > a->likeness + LIKENESS_TIE)
         return a->likeness > b->likeness;
+    if (2 * a->rounds > 3 * b->rounds || 2 * b->rounds > 3 * a->rounds)
+        return a->rounds > b->rounds;
+    if (a->gap_ns > b->gap_ns || b->gap_ns > a->gap_ns)
+        return a->gap_ns > b->gap_ns;
     return a->rounds > b->rounds;
 }
 

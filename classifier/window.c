@@ -34,11 +34,13 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* A decimal number as mantissa * 10^exponent; digits beyond 64 bits only move the exponent. */
+/* A decimal number as mantissa * 10^exponent, cut where 64 bits end; returns what follows it. */
 static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponent)
 {
+    uint64_t next;
     bool any = false;
     bool fraction = false;
+    bool full = false; /* further digits only move the exponent */
 
     *mantissa = 0;
     *exponent = 0;
@@ -48,12 +50,16 @@ static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponen
             continue;
         }
         any = true;
-        if (*mantissa < UINT64_MAX / 10) {
-            *mantissa = *mantissa * 10 + (uint64_t)(*s - '0');
+        if (!full && !__builtin_mul_overflow(*mantissa, 10, &next) &&
+            !__builtin_add_overflow(next, (uint64_t)(*s - '0'), &next)) {
+            *mantissa = next;
             *exponent -= fraction;
-        } else {
-            *exponent += !fraction;
+            continue;
         }
+        /* Rounding up keeps 2^64 and more from passing for less. */
+        *mantissa += !full && !fraction;
+        full = true;
+        *exponent += !fraction;
         if (*exponent > 1000 || *exponent < -1000)
             return NULL;
     }
