@@ -7,7 +7,7 @@
 
 #include "kernel_name.h"
 #include "mem.h"
-#include "nearest.h"
+#include "words.h"
 
 /* Long enough that no name is shortened for matching. */
 enum { SHORT_NAME_MAX = 1 << 20 };
@@ -69,75 +69,26 @@ fail(const struct matcher *m, struct kr_err *err, const char *fmt, ...)
     return kr_wrap(err, "%s:%zu: entry '%.80s'", m->sigma->name, m->entry->line, m->entry->label);
 }
 
-/* Finds a word among n names; UINT32_MAX with err filled when it is not there. */
-static uint32_t find_word(const struct matcher *m, const char *what, const char *word, size_t n,
-                          const char *(*name)(const struct matcher *m, size_t i),
-                          struct kr_err *err)
-{
-    struct kr_nearest near = { 0 };
-
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(name(m, i), word) == 0)
-            return (uint32_t)i;
-        kr_nearest_offer(&near, word, name(m, i));
-    }
-    if (near.word)
-        fail(m, err, "unknown %s '%.80s'; did you mean '%s'?", what, word, near.word);
-    else
-        fail(m, err, "unknown %s '%.80s'", what, word);
-    return UINT32_MAX;
-}
-
-static const char *family_at(const struct matcher *m, size_t i)
-{
-    return kr_rules_family(m->in->rules, (uint16_t)i);
-}
-
-static const char *rule_at(const struct matcher *m, size_t i)
-{
-    return kr_rules_id(m->in->rules, (uint32_t)i);
-}
-
-static const char *class_at(const struct matcher *m, size_t i)
-{
-    (void)m;
-    return kr_class_name((enum kr_class)i);
-}
-
-static const char *origin_at(const struct matcher *m, size_t i)
-{
-    (void)m;
-    return kr_origin_name((enum kr_origin)i);
-}
-
 /* Turns the entry's words into numbers that tags hold. */
 static bool resolve(struct matcher *m, const struct kr_sigma_entry *entry, struct kr_err *err)
 {
     const struct kr_sigma_select *s = &entry->select;
-    const struct {
-        const char *what, *word;
-        size_t n;
-        const char *(*name)(const struct matcher *m, size_t i);
-    } words[] = {
-        { "family", s->family, kr_rules_family_count(m->in->rules), family_at },
-        { "class", s->cls, KR_CLASS_COUNT, class_at },
-        { "origin", s->origin, KR_ORIGIN_COUNT, origin_at },
-        { "rule", s->rule, kr_rules_count(m->in->rules), rule_at },
-    };
+    const char *const words[] = { s->family, s->cls, s->origin, s->rule };
     uint32_t found[KR_COUNT(words)] = { 0 };
 
     m->entry = entry;
-    for (size_t i = 0; i < KR_COUNT(words); i++) {
-        if (!words[i].word)
+    for (enum kr_word_kind k = KR_WORD_FAMILY; k <= KR_WORD_RULE; k++) {
+        const char *near;
+
+        if (!words[k] || kr_word_find(m->in->rules, k, words[k], &found[k], &near))
             continue;
-        found[i] = find_word(m, words[i].what, words[i].word, words[i].n, words[i].name, err);
-        if (found[i] == UINT32_MAX)
-            return false;
+        return fail(m, err, "unknown %s '%.80s'%s%s%s", kr_word_kind_name(k), words[k],
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     }
-    m->family = (uint16_t)found[0];
-    m->cls = (uint8_t)found[1];
-    m->origin = (uint8_t)found[2];
-    m->rule = found[3];
+    m->family = (uint16_t)found[KR_WORD_FAMILY];
+    m->cls = (uint8_t)found[KR_WORD_CLASS];
+    m->origin = (uint8_t)found[KR_WORD_ORIGIN];
+    m->rule = found[KR_WORD_RULE];
     for (size_t c = 0; c < N_CRITERIA; c++)
         if (m->memo[c])
             memset(m->memo[c], UNASKED, m->n_strings);

@@ -21,8 +21,13 @@ static void mask_control(char *s)
 
 static bool parse(struct kr_doc *doc, struct kr_err *err)
 {
+    const char *zero = memchr(doc->text, '\0', doc->len);
     json_error_t at;
 
+    /* jansson lets a zero byte stand after a number. */
+    if (zero)
+        return kr_fail_at(err, KR_EINPUT, (uint64_t)(zero - doc->text),
+                          "%s: not valid JSON: a zero byte", doc->name);
     doc->root = json_loadb(doc->text, doc->len, JSON_REJECT_DUPLICATES, &at);
     if (!doc->root) {
         kr_fail(err, KR_EINPUT, "%s:%d: not valid JSON: %s (column %d)", doc->name, at.line,

@@ -65,6 +65,15 @@ static void elements_of_an_array_are_numbered_in_one_pass(void **state)
     assert_int_equal(kr_jsonline_items(sample, sizeof sample - 1, NULL, 0, lines, 8), 0);
 }
 
+static void a_zero_byte_between_values_is_passed(void **state)
+{
+    static const char text[] = "[1\0,\n2]";
+    const struct kr_json_step second = { NULL, 1 };
+
+    (void)state;
+    assert_int_equal(kr_jsonline_find(text, sizeof text - 1, &second, 1), 2);
+}
+
 /* The text should be valid, but no cut of it may send the scanner out of its bounds. */
 static void a_cut_text_ends_the_search(void **state)
 {
@@ -146,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_place_is_found_on_its_line),
         cmocka_unit_test(elements_of_an_array_are_numbered_in_one_pass),
+        cmocka_unit_test(a_zero_byte_between_values_is_passed),
         cmocka_unit_test(a_cut_text_ends_the_search),
         cmocka_unit_test(a_deeply_nested_value_is_passed_without_recursion),
         cmocka_unit_test(edit_distance_counts_single_mistakes),
