@@ -1,52 +1,89 @@
-/* Commands: a table of {name, summary, options, run}; help, parser and completion read it. */
+/* Commands: one table of {name, summary, options, run}; help, parser and completion read it. */
 #ifndef KR_CMD_H
 #define KR_CMD_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "err.h"
+#include "opts.h"
+#include "table.h"
 
 /* Streams of one invocation, so that tests can call commands in process. */
 struct kr_io {
     FILE *out; /* data */
     FILE *log; /* everything else */
-    FILE *in;  /* standard input */
 };
 
-/* One option of a command. */
-struct kr_option {
-    const char *name; /* long name without dashes */
-    char letter;      /* short form, 0 = none */
-    const char *arg;  /* name of its argument for help, NULL = a switch */
-    const char *help;
+/* Exit statuses; docs/cli.md lists them for users. */
+enum kr_status {
+    KR_STATUS_DONE = 0,
+    KR_STATUS_NO = 1,      /* a check said no */
+    KR_STATUS_USAGE = 2,   /* the command line is wrong */
+    KR_STATUS_INPUT = 3,   /* input unreadable, malformed or incomplete */
+    KR_STATUS_MISSING = 4, /* something needed is not on this machine */
+    KR_STATUS_FAILED = 5   /* output failed, out of memory, or a bug of ours */
+};
+
+/** The exit status of a failure: the only place where codes become statuses. */
+enum kr_status kr_status_of(enum kr_code code);
+
+enum kr_format { KR_FORMAT_TEXT, KR_FORMAT_JSON, KR_FORMAT_CSV };
+
+/* One running command. */
+struct kr_call {
+    const struct kr_command *command;
+    struct kr_opts opts;
+    FILE *out; /* where data goes: standard output or the file of --output */
+    FILE *log;
+    enum kr_format format;
+    struct kr_style style; /* how text on `out` looks */
+    unsigned verbose;      /* times -v was given */
+    bool quiet;            /* only errors on `log` */
+    enum kr_status status; /* what a command that ended well reports; starts as KR_STATUS_DONE */
 };
 
 struct kr_command {
-    const char *name;
-    const char *args;                /* for the usage line: "FILE..." */
-    const char *summary;             /* one line */
-    const char *details;             /* more help, NULL = none; ends with examples */
-    const struct kr_option *options; /* ends with a zeroed one */
-    int (*run)(const struct kr_io *io, int argc, char **argv); /* the exit status */
+    const char *name;    /* one word, or two when it belongs to a group: "rules check" */
+    const char *args;    /* for the usage line: "FILE..." */
+    const char *summary; /* one line without a full stop */
+    const char *details; /* more help that ends with examples; NULL = none */
+    const struct kr_option *options;
+    size_t min_operands, max_operands; /* SIZE_MAX = any number */
+    bool (*run)(struct kr_call *call, struct kr_err *err);
 };
 
-/** All commands in the order of help; ends with a zeroed one. */
-extern const struct kr_command kr_commands[];
+/** All commands in the order of help; ends with NULL. */
+extern const struct kr_command *const kr_commands[];
 
-/** The command of that exact name, or NULL. */
+/** Options that every command takes; ends with a zeroed one. */
+extern const struct kr_option kr_global_options[];
+
+/** The command of exactly that name ("report", "rules check"), or NULL. */
 const struct kr_command *kr_command_find(const char *name);
 
-/* Result of parsing a command line against a command's option table. */
-struct kr_opts {
-    const char **values[32]; /* per table index: NULL-terminated list of given arguments */
-    unsigned given[32];      /* per table index: how often */
-    char **operands;
-    size_t n_operands;
-};
+/* Options for commands that write data. */
+#define KR_OPTIONS_OUTPUT                                                                          \
+    { "json", 0, NULL, NULL, "the same as --format json" },                                        \
+        { "format", 0, "FORMAT", "text|json|csv", "how data is written; text by default" },        \
+        KR_OPTIONS_FILE
+#define KR_OPTIONS_FILE                                                                            \
+    { "output", 'o', "FILE", NULL, "write to FILE instead of standard output" },                   \
+    {                                                                                              \
+        "force", 'f', NULL, NULL, "let --output replace a file"                                    \
+    }
 
-/** Runs the whole tool: argv[0] is the program. Never exits the process. */
-int kr_main(const struct kr_io *io, int argc, char **argv);
+/** Prints "kreach: warning: ..." to the log, unless the user asked for quiet. */
+void kr_call_warn(const struct kr_call *call, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Prints "kreach: ..." to the log, unless the user asked for quiet. */
+void kr_call_note(const struct kr_call *call, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/** Runs the whole tool: argv[0] is the program. Returns the exit status, never exits. */
+int kr_main(const struct kr_io *io, int argc, char *const *argv);
 
 #endif

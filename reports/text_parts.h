@@ -1,0 +1,23 @@
+/* Parts of text output that several commands share. */
+#ifndef KR_TEXT_PARTS_H
+#define KR_TEXT_PARTS_H
+
+#include "account.h"
+#include "table.h"
+#include "timeline.h"
+#include "window.h"
+
+/** "label      text...": a labelled line, wrapped under its text. */
+void kr_say_fact(FILE *out, const struct kr_style *style, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/** A blank line and a bold title; detail follows in plain, NULL = none. */
+void kr_say_title(FILE *out, const struct kr_style *style, const char *title, const char *detail);
+
+/** "input", "complete" and one "warning" line for each kind that was met. */
+void kr_say_source(FILE *out, const struct kr_style *style, const struct kr_timeline *t);
+
+/** "window": kind, how it was chosen, steps. */
+void kr_say_window(FILE *out, const struct kr_style *style, const struct kr_window *window);
+
+#endif
