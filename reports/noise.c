@@ -28,9 +28,8 @@ static double expansion(double x, double df)
     double g1 = x * (x2 + 1) / 4;
     double g2 = x * ((5 * x2 + 16) * x2 + 3) / 96;
     double g3 = x * (((3 * x2 + 19) * x2 + 17) * x2 - 15) / 384;
-    double g4 = x * ((((79 * x2 + 776) * x2 + 1482) * x2 - 1920) * x2 - 945) / 92160;
 
-    return x + (g1 + (g2 + (g3 + g4 / df) / df) / df) / df;
+    return x + (g1 + (g2 + g3 / df) / df) / df;
 }
 
 double kr_noise_t975(size_t even_df)

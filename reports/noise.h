@@ -26,7 +26,7 @@ double kr_noise_steps_needed(double cv, double frac);
 
 /**
  * 97.5 % quantile of Student's t distribution for an even number of degrees of freedom.
- * Error below 1e-9 (closed form and bisection to 200, Cornish-Fisher expansion above).
+ * Error below 1e-8 (closed form and bisection to 200, Cornish-Fisher expansion above).
  * Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.4 and 26.7.5.
  */
 double kr_noise_t975(size_t even_df);

@@ -473,6 +473,13 @@ static void a_group_is_one_unit_with_its_launch_counts(void **state)
     assert_near(r.parts[1].launches_after, 5, 0);
     assert_near(mode_of(&r, KR_PREDICT_WIN_RATE)->outcome_sd, 0.5 * r.parts[0].saved, 1e-12);
     kr_predict_free(&r);
+    /* Two kernels in one group win or lose together. */
+    r = predict(&run,
+                "{\"select\": {\"class\": \"addressable\"}, \"sigma\": 2, \"win_rate\": 0.5, "
+                "\"group\": true}",
+                NULL);
+    assert_near(mode_of(&r, KR_PREDICT_WIN_RATE)->outcome_sd, 0.5 * 0.582 / 2, 1e-12);
+    kr_predict_free(&r);
     run.window.n_steps = 0;
     r = predict(&run, "{\"select\": {\"op\": \"aten::e*\"}, \"sigma\": 2, \"group\": true}", NULL);
     assert_true(isnan(r.parts[0].launches_before));
