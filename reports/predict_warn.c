@@ -83,9 +83,8 @@ bool kr_same_device(const char *a, const char *b)
     return all_words_in(a, b) || all_words_in(b, a);
 }
 
-static bool warn_device(const struct kr_predict_input *in, const struct kr_sigma_file *sigma,
-                        const struct kr_sigma_entry *e, struct kr_predict_result *r,
-                        struct kr_err *err)
+static bool warn_device(const struct kr_predict_input *in, const struct kr_sigma_entry *e,
+                        struct kr_predict_result *r, struct kr_err *err)
 {
     const struct kr_timeline *t = in->timeline;
 
@@ -95,8 +94,8 @@ static bool warn_device(const struct kr_predict_input *in, const struct kr_sigma
         if (name == 0 || kr_same_device(e->evidence.device, kr_timeline_str(t, name)))
             continue;
         return kr_predict_warn(
-            r, err, "%s:%zu: entry '%.80s' was measured on '%.60s', this run on '%.60s'",
-            sigma->name, e->line, e->label, e->evidence.device, kr_timeline_str(t, name));
+            r, err, "%s:%zu: entry '%.80s' was measured on '%.60s', this run on '%.60s'", e->file,
+            e->line, e->label, e->evidence.device, kr_timeline_str(t, name));
     }
     return true;
 }
@@ -118,8 +117,8 @@ static bool warn_evidence(const struct kr_sigma_file *sigma, struct kr_predict_r
         return true;
     return kr_predict_warn(
         r, err, "%zu of %zu entries lack evidence; the first, '%.80s' (%s:%zu), says nothing of %s",
-        lacking, r->n_parts, sigma->entries[first].label, sigma->name, sigma->entries[first].line,
-        missing);
+        lacking, r->n_parts, sigma->entries[first].label, sigma->entries[first].file,
+        sigma->entries[first].line, missing);
 }
 
 bool kr_predict_warn_entries(const struct kr_predict_input *in, const struct kr_sigma_file *sigma,
@@ -132,9 +131,9 @@ bool kr_predict_warn_entries(const struct kr_predict_input *in, const struct kr_
             !kr_predict_warn(r, err,
                              "%s:%zu: entry '%.80s' also matches %.3f ms that belong to entries "
                              "before it",
-                             sigma->name, e->line, e->label, (double)r->parts[i].shadowed_ns / 1e6))
+                             e->file, e->line, e->label, (double)r->parts[i].shadowed_ns / 1e6))
             return false;
-        if (!warn_device(in, sigma, e, r, err))
+        if (!warn_device(in, e, r, err))
             return false;
     }
     return warn_evidence(sigma, r, err);

@@ -66,7 +66,7 @@ fail(const struct matcher *m, struct kr_err *err, const char *fmt, ...)
     va_end(args);
     err->code = KR_EARG;
     err->offset = KR_NO_OFFSET;
-    return kr_wrap(err, "%s:%zu: entry '%.80s'", m->sigma->name, m->entry->line, m->entry->label);
+    return kr_wrap(err, "%s:%zu: entry '%.80s'", m->entry->file, m->entry->line, m->entry->label);
 }
 
 /* Turns the entry's words into numbers that tags hold. */

@@ -290,7 +290,8 @@ static bool read_entry(struct kr_doc *doc, const json_t *value, struct kr_sigma_
                        struct kr_err *err)
 {
     e->win_rate = 1;
-    if (!kr_doc_check_keys(doc, value, "an entry", entry_keys, err) ||
+    e->file = kr_xstrndup(doc->name, strlen(doc->name), err);
+    if (!e->file || !kr_doc_check_keys(doc, value, "an entry", entry_keys, err) ||
         !kr_doc_string(doc, value, "label", &e->label, err))
         return false;
     for (size_t i = 0; i < KR_COUNT(members); i++) {
@@ -383,11 +384,21 @@ bool kr_sigma_read_mem(const char *name, const char *text, size_t len, struct kr
 
 static void free_entry(struct kr_sigma_entry *e)
 {
-    char *const owned[] = { e->label,           e->select.kernel,     e->select.family,
-                            e->select.cls,      e->select.origin,     e->select.rule,
-                            e->select.op,       e->select.annotation, e->evidence.device,
-                            e->evidence.dtype,  e->evidence.baseline, e->evidence.correctness,
-                            e->evidence.source, e->evidence.shapes };
+    char *const owned[] = { e->label,
+                            e->file,
+                            e->select.kernel,
+                            e->select.family,
+                            e->select.cls,
+                            e->select.origin,
+                            e->select.rule,
+                            e->select.op,
+                            e->select.annotation,
+                            e->evidence.device,
+                            e->evidence.dtype,
+                            e->evidence.baseline,
+                            e->evidence.correctness,
+                            e->evidence.source,
+                            e->evidence.shapes };
 
     for (size_t i = 0; i < KR_COUNT(owned); i++)
         free(owned[i]);
@@ -400,6 +411,29 @@ void kr_sigma_free(struct kr_sigma_file *file)
     free(file->entries);
     free(file->name);
     *file = (struct kr_sigma_file){ 0 };
+}
+
+bool kr_sigma_append(struct kr_sigma_file *all, struct kr_sigma_file *more, struct kr_err *err)
+{
+    size_t name_len = strlen(all->name) + strlen(more->name) + 3;
+    char *name = kr_xcalloc(name_len, 1, err);
+    size_t cap = all->n_entries;
+
+    if (!name)
+        return false;
+    if (!kr_grow(&all->entries, &cap, all->n_entries + more->n_entries, sizeof *all->entries,
+                 ENTRIES_MAX, err)) {
+        free(name);
+        return false;
+    }
+    memcpy(all->entries + all->n_entries, more->entries, more->n_entries * sizeof *more->entries);
+    snprintf(name, name_len, "%s, %s", all->name, more->name);
+    free(all->name);
+    all->name = name;
+    all->n_entries += more->n_entries;
+    more->n_entries = 0; /* moved: only the array itself is left to free */
+    kr_sigma_free(more);
+    return true;
 }
 
 void kr_sigma_evidence_missing(const struct kr_sigma_entry *entry, char *out, size_t size)

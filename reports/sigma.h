@@ -37,6 +37,7 @@ struct kr_sigma_evidence {
  */
 struct kr_sigma_entry {
     char *label; /* for output: given, or made from the selector */
+    char *file;  /* path as given, for messages */
     size_t line; /* in the file */
     struct kr_sigma_select select;
     double sigma;     /* central value [x, > 0, may be INFINITY]: given, the middle of lo
@@ -66,6 +67,12 @@ bool kr_sigma_read(const char *path, struct kr_sigma_file *out, struct kr_err *e
 bool kr_sigma_read_mem(const char *name, const char *text, size_t len, struct kr_sigma_file *out,
                        struct kr_err *err);
 void kr_sigma_free(struct kr_sigma_file *file);
+
+/**
+ * Moves the entries of `more` behind those of `all`, whose entries therefore win; `more` is left
+ * empty. The name becomes a comma list; each entry keeps its own file.
+ */
+bool kr_sigma_append(struct kr_sigma_file *all, struct kr_sigma_file *more, struct kr_err *err);
 
 /**
  * Evidence fields that an entry lacks, as a comma list: "device, baseline"; "" when complete.

@@ -239,6 +239,26 @@ static void a_missing_file_or_a_directory_is_named(void **state)
     assert_int_equal(err.code, KR_EINPUT);
 }
 
+static void appended_files_keep_the_place_of_each_entry(void **state)
+{
+    struct kr_sigma_file all = read_sigma("2"), more = { 0 };
+    struct kr_err err = { 0 };
+    static const char text[] = HEAD "\n{\"select\": {\"op\": \"b\"}, \"sigma\": 3}]}";
+
+    (void)state;
+    assert_true(kr_sigma_read_mem("t.json", text, sizeof text - 1, &more, &err));
+    assert_true(kr_sigma_append(&all, &more, &err));
+    assert_null(more.entries);
+    assert_string_equal(all.name, "s.json, t.json");
+    assert_int_equal(all.n_entries, 2);
+    assert_string_equal(all.entries[0].file, "s.json");
+    assert_string_equal(all.entries[1].file, "t.json");
+    assert_int_equal(all.entries[0].line, 2);
+    assert_int_equal(all.entries[1].line, 3);
+    assert_true(all.entries[1].sigma == 3);
+    kr_sigma_free(&all);
+}
+
 static void the_shipped_examples_are_valid(void **state)
 {
     static const char *const examples[] = { "article-dlrm.sigma.json", "groups.sigma.json" };
@@ -285,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_broken_file_is_refused_with_its_line),
         cmocka_unit_test(nesting_ten_thousand_deep_is_refused),
         cmocka_unit_test(a_missing_file_or_a_directory_is_named),
+        cmocka_unit_test(appended_files_keep_the_place_of_each_entry),
         cmocka_unit_test(the_shipped_examples_are_valid),
         cmocka_unit_test(entries_are_numbered_in_linear_time),
     };
