@@ -24,7 +24,7 @@ bool kr_predict_warn(struct kr_predict_result *r, struct kr_err *err, const char
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     /* Warnings are few, so growing one at a time is no matter. */
     if (!kr_grow(&r->warnings, &cap, r->n_warnings + 1, sizeof *r->warnings, WARNINGS_MAX, err))

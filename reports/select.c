@@ -62,7 +62,7 @@ fail(const struct matcher *m, struct kr_err *err, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(err->msg, sizeof err->msg, fmt, args);
+    (void)vsnprintf(err->msg, sizeof err->msg, fmt, args);
     va_end(args);
     err->code = KR_EARG;
     err->offset = KR_NO_OFFSET;
@@ -198,9 +198,9 @@ static void describe(const struct kr_sigma_select *s, enum criterion c, char *ou
     const uint32_t *dims = c == GRID ? s->grid : s->block;
 
     if (c < KR_COUNT(words))
-        snprintf(out, size, "%s '%s'", criterion_names[c], words[c]);
+        (void)snprintf(out, size, "%s '%s'", criterion_names[c], words[c]);
     else
-        snprintf(out, size, "%s %ux%ux%u", criterion_names[c], dims[0], dims[1], dims[2]);
+        (void)snprintf(out, size, "%s %ux%ux%u", criterion_names[c], dims[0], dims[1], dims[2]);
 }
 
 /* Says why nothing matched: the first condition that no launch of the window meets by itself. */

@@ -265,7 +265,7 @@ static bool finish_run(struct builder *b, struct kr_err *err)
         return false;
     apply_words(b);
     run->window = (struct kr_window){ .kind = KR_WINDOW_ALL, .end_ns = KR_SHARES_WALL_NS };
-    snprintf(run->window.how, sizeof run->window.how, "published shares, no timeline");
+    (void)snprintf(run->window.how, sizeof run->window.how, "published shares, no timeline");
     return kr_account_make(run->timeline, run->tags, b->rules, &run->window, &run->account, err);
 }
 

@@ -267,8 +267,8 @@ static bool make_label(struct kr_sigma_entry *e, struct kr_err *err)
         used += (size_t)snprintf(text + used, sizeof text - used, "%sgrid=%ux%ux%u",
                                  used ? " " : "", s->grid[0], s->grid[1], s->grid[2]);
     if (s->has_block && used < sizeof text)
-        snprintf(text + used, sizeof text - used, "%sblock=%ux%ux%u", used ? " " : "", s->block[0],
-                 s->block[1], s->block[2]);
+        (void)snprintf(text + used, sizeof text - used, "%sblock=%ux%ux%u", used ? " " : "",
+                       s->block[0], s->block[1], s->block[2]);
     e->label = kr_xstrndup(text, strlen(text), err);
     return e->label;
 }
@@ -427,7 +427,7 @@ bool kr_sigma_append(struct kr_sigma_file *all, struct kr_sigma_file *more, stru
         return false;
     }
     memcpy(all->entries + all->n_entries, more->entries, more->n_entries * sizeof *more->entries);
-    snprintf(name, name_len, "%s, %s", all->name, more->name);
+    (void)snprintf(name, name_len, "%s, %s", all->name, more->name);
     free(all->name);
     all->name = name;
     all->n_entries += more->n_entries;

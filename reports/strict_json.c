@@ -95,7 +95,7 @@ bool kr_doc_open(struct kr_doc *doc, const char *path, struct kr_err *err)
         return kr_fail(err, KR_EINPUT, "cannot open '%s': %s", path, strerror(errno));
     ok = read_stream(doc, in, err);
     if (!from_stdin)
-        fclose(in);
+        (void)fclose(in);
     return ok && parse(doc, err);
 }
 
@@ -136,7 +136,7 @@ bool kr_doc_fail(const struct kr_doc *doc, struct kr_err *err, const char *fmt, 
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     kr_fail(err, KR_EINPUT, "%s:%zu: %s", doc->name,
             kr_jsonline_find(doc->text, doc->len, doc->path, depth), text);
