@@ -1,0 +1,168 @@
+#include "kineto_part.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "json_value.h"
+#include "mem.h"
+
+/* struct kr_event numbers tracks with 16 bits. */
+#define MAX_TRACKS ((size_t)UINT16_MAX)
+#define MAX_ROWS   ((size_t)UINT32_MAX)
+
+struct kr_kineto_part *kr_kineto_part_new(struct kr_err *err)
+{
+    struct kr_kineto_part *part = kr_xnew(sizeof *part, err);
+
+    if (!part)
+        return NULL;
+    part->strings = kr_strpool_new(err);
+    if (!part->strings) {
+        free(part);
+        return NULL;
+    }
+    kr_recpool_init(&part->sites, sizeof(struct kr_site));
+    kr_recpool_init(&part->tracks, sizeof(struct kr_kineto_track));
+    kr_recpool_init(&part->ops, sizeof(struct kr_kineto_op));
+    return part;
+}
+
+void kr_kineto_part_free(struct kr_kineto_part *part)
+{
+    if (!part)
+        return;
+    kr_strpool_free(part->strings);
+    kr_recpool_free(&part->sites);
+    kr_recpool_free(&part->tracks);
+    kr_recpool_free(&part->ops);
+    free(part->text_flags);
+    free(part->events);
+    free(part->guesses);
+    free(part->op_rows);
+    free(part->launches);
+    free(part->notes);
+    free(part->scratch);
+    free(part);
+}
+
+void kr_kineto_part_warn(struct kr_kineto_part *part, enum kr_warn warn, uint64_t offset)
+{
+    if (part->warnings[warn].count++ == 0)
+        part->warnings[warn].first_offset = offset;
+}
+
+static void warn_of_text(struct kr_kineto_part *part, unsigned flags, uint64_t offset)
+{
+    static const struct {
+        unsigned flag;
+        enum kr_warn warn;
+    } warns[] = { { KR_JSON_BAD_UTF8, KR_WARN_UTF8 },
+                  { KR_JSON_LONE_SURROGATE, KR_WARN_SURROGATE },
+                  { KR_JSON_CONTROL, KR_WARN_CONTROL },
+                  { KR_JSON_BAD_ESCAPE, KR_WARN_ESCAPE } };
+
+    for (size_t i = 0; i < KR_COUNT(warns); i++) {
+        if (flags & warns[i].flag)
+            kr_kineto_part_warn(part, warns[i].warn, offset);
+    }
+}
+
+uint32_t kr_kineto_part_string(struct kr_kineto_part *part, const char *raw, size_t len,
+                               uint64_t offset, struct kr_err *err)
+{
+    size_t before = kr_strpool_count(part->strings);
+    const char *text = raw;
+    unsigned flags = 0;
+    uint32_t id;
+
+    if (memchr(raw, '\\', len)) {
+        if (!kr_grow(&part->scratch, &part->cap_scratch, len, 1, SIZE_MAX / 4, err))
+            return KR_STR_NONE;
+        text = part->scratch;
+        len = kr_json_unescape(raw, len, part->scratch, &flags);
+    }
+    id = kr_strpool_intern(part->strings, text, len, err);
+    if (id == KR_STR_NONE)
+        return KR_STR_NONE;
+    if (id >= before) { /* new: look at its bytes once */
+        if (!kr_grow(&part->text_flags, &part->cap_text_flags, (size_t)id + 1, 1, MAX_ROWS, err))
+            return KR_STR_NONE;
+        part->text_flags[id] = (uint8_t)kr_json_text_check(raw, len);
+    }
+    if (id > 0)
+        flags |= part->text_flags[id];
+    if (flags)
+        warn_of_text(part, flags, offset);
+    return id;
+}
+
+static bool place_event(struct kr_kineto_part *part, const struct kr_site *site,
+                        const struct kr_kineto_track *track, struct kr_event *event,
+                        struct kr_err *err)
+{
+    uint32_t place = kr_recpool_intern(&part->tracks, track, err);
+
+    if (place == UINT32_MAX)
+        return false;
+    if (place >= MAX_TRACKS)
+        return kr_fail(err, KR_ENOMEM, "more than %zu streams", MAX_TRACKS);
+    event->track = (uint16_t)place;
+    event->site = kr_recpool_intern(&part->sites, site, err);
+    return event->site != UINT32_MAX;
+}
+
+bool kr_kineto_part_add_event(struct kr_kineto_part *part, const struct kr_site *site,
+                              const struct kr_kineto_track *track, struct kr_event event,
+                              struct kr_err *err)
+{
+    if (!place_event(part, site, track, &event, err) ||
+        !kr_grow(&part->events, &part->cap_events, part->n_events + 1, sizeof event, MAX_ROWS, err))
+        return false;
+    part->events[part->n_events++] = event;
+    return true;
+}
+
+bool kr_kineto_part_add_guess(struct kr_kineto_part *part, const struct kr_site *site,
+                              const struct kr_kineto_track *track, struct kr_event event,
+                              struct kr_err *err)
+{
+    if (part->tally.device_rows)
+        return true;
+    if (!place_event(part, site, track, &event, err) ||
+        !kr_grow(&part->guesses, &part->cap_guesses, part->n_guesses + 1, sizeof event, MAX_ROWS,
+                 err))
+        return false;
+    part->guesses[part->n_guesses++] = event;
+    return true;
+}
+
+bool kr_kineto_part_add_op(struct kr_kineto_part *part, uint32_t external_id,
+                           const struct kr_kineto_op *op, struct kr_err *err)
+{
+    struct kr_kineto_op_row row = { external_id, kr_recpool_intern(&part->ops, op, err) };
+
+    if (row.op == UINT32_MAX || !kr_grow(&part->op_rows, &part->cap_op_rows, part->n_op_rows + 1,
+                                         sizeof row, MAX_ROWS, err))
+        return false;
+    part->op_rows[part->n_op_rows++] = row;
+    return true;
+}
+
+bool kr_kineto_part_add_launch(struct kr_kineto_part *part, struct kr_kineto_launch launch,
+                               struct kr_err *err)
+{
+    if (!kr_grow(&part->launches, &part->cap_launches, part->n_launches + 1, sizeof launch,
+                 MAX_ROWS, err))
+        return false;
+    part->launches[part->n_launches++] = launch;
+    return true;
+}
+
+bool kr_kineto_part_add_note(struct kr_kineto_part *part, struct kr_kineto_note note,
+                             struct kr_err *err)
+{
+    if (!kr_grow(&part->notes, &part->cap_notes, part->n_notes + 1, sizeof note, MAX_ROWS, err))
+        return false;
+    part->notes[part->n_notes++] = note;
+    return true;
+}
