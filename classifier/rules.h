@@ -29,6 +29,7 @@ enum kr_origin {
     KR_ORIGIN_FRAMEWORK, /* ATen, TensorFlow, ggml, serving engines' own CUDA */
     KR_ORIGIN_COMPILER,  /* Inductor, XLA, Triton JIT */
     KR_ORIGIN_USER,
+    KR_ORIGIN_AUTOTUNED, /* compiler output that won a timed race against the vendor's library */
     KR_ORIGIN_COUNT
 };
 
@@ -66,7 +67,9 @@ struct kr_rules; /* rules plus one policy; read-only after loading, but matching
 struct kr_rules_options {
     const char *const *rule_files; /* each extends (its rules come first) or replaces, as it says */
     size_t n_rule_files;
-    const char *policy; /* "default", "paper", or a file; NULL = "default" */
+    const char *policy;     /* "default", "paper", or a file; NULL = "default" */
+    bool keep_bad_patterns; /* for kr_rules_check: a rule whose pattern does not compile is kept,
+                               never fires, and is reported there instead of failing the load */
 };
 
 /**
@@ -87,7 +90,8 @@ struct kr_subject {
 };
 
 /**
- * Decides one kernel. The name is normalised (demangled, one spelling) before matching.
+ * Decides one kernel. The name is normalised (demangled, one spelling) before matching; a rule
+ * fires when all that it asks for (kind, name, op, annotation) holds.
  * @return false with err filled when a rule's pattern hit its match limit (the message names it).
  */
 bool kr_rules_match(const struct kr_rules *rules, const struct kr_subject *subject,
@@ -99,9 +103,17 @@ size_t kr_rules_family_count(const struct kr_rules *rules);
 const char *kr_rules_id(const struct kr_rules *rules, uint32_t rule); /* "" for KR_RULE_NONE */
 const char *kr_rules_why(const struct kr_rules *rules,
                          uint32_t rule); /* the rule's reason, or "" */
+/** Where the rule stands: "built-in/NAME.json" or the user's path, and its line (from 1, 0 = none).
+ */
 const char *kr_rules_origin_file(const struct kr_rules *rules, uint32_t rule);
 size_t kr_rules_line(const struct kr_rules *rules, uint32_t rule);
 size_t kr_rules_count(const struct kr_rules *rules);
+
+/**
+ * The class that the policy gives to a (family, origin): the entry "family/origin", else "family",
+ * else what the policy says otherwise. Family 0 is unclassified unless the policy names "unknown".
+ */
+enum kr_class kr_rules_class(const struct kr_rules *rules, uint16_t family, enum kr_origin origin);
 
 /** The policy's name, its 64-bit content hash, and the entry that gave a tag its class. */
 const char *kr_rules_policy_name(const struct kr_rules *rules);
@@ -112,14 +124,16 @@ const char *kr_rules_policy_entry(const struct kr_rules *rules, uint16_t family,
 
 /* What kr_rules_check found. */
 struct kr_rules_check {
-    size_t rules, examples;
-    size_t problems; /* 0 = all good */
+    size_t rules, examples; /* near-misses count as examples */
+    size_t problems;        /* 0 = all good */
 };
 
 /**
  * Runs every rule's examples and near-misses, finds rules that can never fire (an earlier rule
- * takes all of their examples, or the pattern repeats) and names that two rules disagree on.
+ * takes all of their examples, or the pattern repeats), names that two rules disagree on, patterns
+ * that do not compile (see keep_bad_patterns) and policy entries whose family no rule gives.
  * One line for each problem goes to `log`: file:line: rule 'id': what.
+ * @return false with err filled only when the check itself could not run (KR_ENOMEM).
  */
 bool kr_rules_check(const struct kr_rules *rules, FILE *log, struct kr_rules_check *out,
                     struct kr_err *err);
