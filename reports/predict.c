@@ -8,6 +8,7 @@
 
 #include "mem.h"
 #include "predict_warn.h"
+#include "roofline.h"
 #include "select.h"
 
 /* Shares are sums of exact integers; this only forgives the division. */
@@ -254,7 +255,8 @@ static bool fill_predictions(const struct kr_predict_input *in, const struct kr_
 
 /* All that needs the entries. */
 static bool apply_sigma(const struct kr_predict_input *in, const struct kr_sigma_file *sigma,
-                        struct kr_predict_result *r, struct kr_err *err)
+                        const struct kr_predict_options *opt, struct kr_predict_result *r,
+                        struct kr_err *err)
 {
     struct kr_selection selection = { 0 };
     bool ok;
@@ -266,7 +268,9 @@ static bool apply_sigma(const struct kr_predict_input *in, const struct kr_sigma
     ok = kr_select_sites(in, sigma, &selection, err);
     if (ok) {
         fill_parts(in, sigma, &selection, r);
-        ok = fill_predictions(in, sigma, &selection, r, err) &&
+        ok = kr_roofline_fill(in, sigma, &selection, r, err) &&
+             kr_roofline_judge(sigma, opt->force, r, err) &&
+             fill_predictions(in, sigma, &selection, r, err) &&
              kr_predict_warn_entries(in, sigma, r, err);
     }
     kr_selection_free(&selection);
@@ -330,7 +334,7 @@ bool kr_predict_run(const struct kr_predict_input *in, const struct kr_sigma_fil
                     struct kr_err *err)
 {
     *out = (struct kr_predict_result){ 0 };
-    if (set_denominator(in, opt, out, err) && (!sigma || apply_sigma(in, sigma, out, err)) &&
+    if (set_denominator(in, opt, out, err) && (!sigma || apply_sigma(in, sigma, opt, out, err)) &&
         set_ceiling_all(in->account, out, err) && list_targets(in->account, out, err)) {
         set_noise(in->window, out);
         if (kr_predict_warn_run(in, out, err))
