@@ -11,29 +11,6 @@
 #define TOP_MOST    1000000000u
 #define MODES_ALL   ((1u << KR_PREDICT_MODE_COUNT) - 1)
 
-/* Moves the entries of `more` behind those of `all`; the first file's entries win. */
-static bool append_entries(struct kr_sigma_file *all, struct kr_sigma_file *more,
-                           struct kr_err *err)
-{
-    size_t n = all->n_entries + more->n_entries;
-    struct kr_sigma_entry *entries = kr_xcalloc(n, sizeof *entries, err);
-    char *name = NULL;
-
-    if (!entries)
-        return false;
-    if (asprintf(&name, "%s, %s", all->name, more->name) < 0) {
-        free(entries);
-        return kr_fail(err, KR_ENOMEM, "out of memory: names of sigma files");
-    }
-    memcpy(entries, all->entries, all->n_entries * sizeof *entries);
-    memcpy(entries + all->n_entries, more->entries, more->n_entries * sizeof *entries);
-    free(all->entries);
-    free(all->name);
-    *all = (struct kr_sigma_file){ .name = name, .entries = entries, .n_entries = n };
-    more->n_entries = 0; /* moved: only the array itself is left to free */
-    return true;
-}
-
 static bool read_sigma(const struct kr_call *call, struct kr_sigma_file *out, struct kr_err *err)
 {
     for (unsigned i = 0; i < kr_opts_count(&call->opts, "sigma"); i++) {
@@ -42,7 +19,7 @@ static bool read_sigma(const struct kr_call *call, struct kr_sigma_file *out, st
 
         if (!kr_sigma_read(kr_opts_nth(&call->opts, "sigma", i), i ? &more : out, err))
             return false;
-        good = i == 0 || append_entries(out, &more, err);
+        good = i == 0 || kr_sigma_append(out, &more, err);
         kr_sigma_free(&more);
         if (!good)
             return false;
@@ -65,15 +42,9 @@ static unsigned wanted_modes(const struct kr_call *call)
     return modes ? modes : MODES_ALL;
 }
 
-static bool render(const struct kr_call *call, struct kr_prediction_view *view, struct kr_err *err)
+static bool render(const struct kr_call *call, const struct kr_prediction_view *view,
+                   struct kr_err *err)
 {
-    uint64_t top = TOP_DEFAULT;
-
-    if (!kr_opts_number(&call->opts, "top", TOP_MOST, &top, err))
-        return false;
-    view->top = (size_t)top;
-    view->modes = wanted_modes(call);
-    view->style = call->style;
     if (call->format == KR_FORMAT_TEXT)
         return kr_prediction_text(view, call->out, err);
     if (call->format == KR_FORMAT_JSON)
@@ -83,8 +54,28 @@ static bool render(const struct kr_call *call, struct kr_prediction_view *view, 
     return true;
 }
 
-static bool predict(const struct kr_call *call, const struct kr_report *report,
-                    const struct kr_sigma_file *sigma, struct kr_err *err)
+/* What the options ask for, checked before any file is read. */
+struct request {
+    struct kr_predict_options predict;
+    unsigned modes;
+    size_t top;
+};
+
+static bool parse_request(const struct kr_call *call, struct request *out, struct kr_err *err)
+{
+    uint64_t top = TOP_DEFAULT;
+
+    *out = (struct request){ .modes = wanted_modes(call) };
+    out->predict.force = kr_opts_count(&call->opts, "unphysical") > 0;
+    if (!kr_opts_number(&call->opts, "top", TOP_MOST, &top, err))
+        return false;
+    out->top = (size_t)top;
+    return kr_load_wall(call, &out->predict.wall_step_ns, err);
+}
+
+static bool predict(const struct kr_call *call, const struct request *request,
+                    const struct kr_report *report, const struct kr_sigma_file *sigma,
+                    struct kr_err *err)
 {
     const struct kr_run *run = &report->runs[0];
     const struct kr_predict_input input = { .timeline = run->timeline,
@@ -92,13 +83,16 @@ static bool predict(const struct kr_call *call, const struct kr_report *report,
                                             .rules = report->rules,
                                             .window = &run->window,
                                             .account = &run->account };
-    struct kr_predict_options options = { .force = kr_opts_count(&call->opts, "unphysical") > 0 };
     struct kr_predict_result result = { 0 };
-    struct kr_prediction_view view = { .report = report, .sigma = sigma, .result = &result };
+    const struct kr_prediction_view view = { .report = report,
+                                             .sigma = sigma,
+                                             .result = &result,
+                                             .modes = request->modes,
+                                             .top = request->top,
+                                             .style = call->style };
     bool good;
 
-    if (!kr_load_wall(call, &options.wall_step_ns, err) ||
-        !kr_predict_run(&input, sigma, &options, &result, err))
+    if (!kr_predict_run(&input, sigma, &request->predict, &result, err))
         return false;
     for (size_t i = 0; i < result.n_warnings; i++)
         kr_call_warn(call, "%s", result.warnings[i]);
@@ -109,18 +103,19 @@ static bool predict(const struct kr_call *call, const struct kr_report *report,
 
 static bool run(struct kr_call *call, struct kr_err *err)
 {
+    struct request request;
     struct kr_sigma_file sigma = { 0 };
     struct kr_run trace = { 0 };
     struct kr_report report = { 0 };
-    uint64_t wall_step_ns;
     struct kr_rules *rules = NULL;
-    bool good = kr_load_wall(call, &wall_step_ns, err) && read_sigma(call, &sigma, err);
+    bool has_sigma = kr_opts_count(&call->opts, "sigma") > 0;
+    bool good = parse_request(call, &request, err) && read_sigma(call, &sigma, err);
 
     if (good)
         rules = kr_load_rules(call, err);
     good = rules && kr_load_run(call, rules, call->opts.operands[0], &trace, err) &&
-           kr_report_build(&trace, 1, rules, wall_step_ns, &report, err) &&
-           predict(call, &report, kr_opts_count(&call->opts, "sigma") ? &sigma : NULL, err);
+           kr_report_build(&trace, 1, rules, request.predict.wall_step_ns, &report, err) &&
+           predict(call, &request, &report, has_sigma ? &sigma : NULL, err);
     if (good)
         call->status = kr_load_status(call, trace.timeline);
     kr_report_free(&report);
@@ -140,6 +135,7 @@ static const struct kr_option options[] = {
     { "top", 'n', "N", NULL, "most targets in text; 8 by default" },
     { "strict", 0, NULL, NULL, "exit with 3 when device work may be missing or wrong" },
     KR_OPTIONS_OUTPUT,
+    KR_OPTION_SHARES,
     KR_OPTIONS_READ,
     { 0 },
 };
@@ -149,7 +145,7 @@ const struct kr_command kr_cmd_predict = {
     .args = "FILE",
     .summary = "predict what faster kernels bring to the whole run",
     .details =
-        "Without --sigma: what there is to gain at most, and which kernels to write first.\n\n"
+        "Without --sigma: what there is to gain at most, and what to write first.\n\n"
         "examples:\n"
         "  kreach predict trace.json.gz\n"
         "  kreach predict trace.json.gz --sigma sigma.json --wall 31.4ms\n",

@@ -12,39 +12,44 @@
 #define TOP_DEFAULT 12
 #define TOP_MOST    1000000000u
 
-static bool render(const struct kr_call *call, const struct kr_report *report, struct kr_err *err)
+/* What the options ask for, checked before any file is read. */
+struct request {
+    struct kr_render_options render;
+    uint64_t wall_step_ns;
+};
+
+static bool parse_request(const struct kr_call *call, struct request *out, struct kr_err *err)
 {
     static const char *const names[] = {
         [KR_BY_CLASS] = "class", [KR_BY_FAMILY] = "family", [KR_BY_KERNEL] = "kernel"
     };
-    struct kr_render_options options = { .by = KR_BY_ALL, .style = call->style };
     const char *by = kr_opts_value(&call->opts, "by");
+    struct kr_check check;
     uint64_t top = TOP_DEFAULT;
 
+    *out = (struct request){ .render = { .by = KR_BY_ALL, .style = call->style } };
     for (int i = KR_BY_CLASS; by && i <= KR_BY_KERNEL; i++) {
         if (strcmp(by, names[i]) == 0)
-            options.by = (enum kr_by)i;
+            out->render.by = (enum kr_by)i;
     }
     if (!kr_opts_number(&call->opts, "top", TOP_MOST, &top, err))
         return false;
-    options.top = (size_t)top;
-    if (call->format == KR_FORMAT_JSON)
-        return kr_render_json(report, call->out, err);
-    if (call->format == KR_FORMAT_TEXT)
-        return kr_render_text(report, &options, call->out, err);
-    kr_render_csv(report, options.by, call->out);
-    return true;
-}
-
-/* Conditions are checked for form before any file is read. */
-static bool parse_checks(const struct kr_call *call, struct kr_err *err)
-{
-    struct kr_check check;
-
+    out->render.top = (size_t)top;
     for (unsigned i = 0; i < kr_opts_count(&call->opts, "fail-if"); i++) {
         if (!kr_check_parse(kr_opts_nth(&call->opts, "fail-if", i), &check, err))
             return false;
     }
+    return kr_load_wall(call, &out->wall_step_ns, err);
+}
+
+static bool render(const struct kr_call *call, const struct request *request,
+                   const struct kr_report *report, struct kr_err *err)
+{
+    if (call->format == KR_FORMAT_JSON)
+        return kr_render_json(report, call->out, err);
+    if (call->format == KR_FORMAT_TEXT)
+        return kr_render_text(report, &request->render, call->out, err);
+    kr_render_csv(report, request->render.by, call->out);
     return true;
 }
 
@@ -69,17 +74,15 @@ static bool run_checks(struct kr_call *call, const struct kr_report *report, str
     return true;
 }
 
-static bool report_runs(struct kr_call *call, const struct kr_rules *rules,
-                        const struct kr_run *runs, struct kr_err *err)
+static bool report_runs(struct kr_call *call, const struct request *request,
+                        const struct kr_rules *rules, const struct kr_run *runs, struct kr_err *err)
 {
     struct kr_report report;
-    uint64_t wall_step_ns;
     bool good;
 
-    if (!kr_load_wall(call, &wall_step_ns, err) ||
-        !kr_report_build(runs, call->opts.n_operands, rules, wall_step_ns, &report, err))
+    if (!kr_report_build(runs, call->opts.n_operands, rules, request->wall_step_ns, &report, err))
         return false;
-    good = render(call, &report, err) && run_checks(call, &report, err);
+    good = render(call, request, &report, err) && run_checks(call, &report, err);
     kr_report_free(&report);
     return good;
 }
@@ -102,16 +105,16 @@ static bool run(struct kr_call *call, struct kr_err *err)
 {
     struct kr_rules *rules = NULL;
     struct kr_run *runs = NULL;
-    uint64_t wall_step_ns;
+    struct request request;
     bool good = false;
 
-    if (!parse_checks(call, err) || !kr_load_wall(call, &wall_step_ns, err))
+    if (!parse_request(call, &request, err))
         return false;
     rules = kr_load_rules(call, err);
     if (rules)
         runs = kr_xcalloc(call->opts.n_operands, sizeof *runs, err);
     if (runs)
-        good = load_runs(call, rules, runs, err) && report_runs(call, rules, runs, err);
+        good = load_runs(call, rules, runs, err) && report_runs(call, &request, rules, runs, err);
     for (size_t i = 0; runs && i < call->opts.n_operands; i++)
         kr_run_free(&runs[i]);
     free(runs);
@@ -128,6 +131,7 @@ static const struct kr_option options[] = {
       "exit with 1 when it holds: a class, family, idle or suspect, of wall or /busy time" },
     { "strict", 0, NULL, NULL, "exit with 3 when device work may be missing or wrong" },
     KR_OPTIONS_OUTPUT,
+    KR_OPTION_SHARES,
     KR_OPTIONS_READ,
     { 0 },
 };
@@ -136,16 +140,15 @@ const struct kr_command kr_cmd_report = {
     .name = "report",
     .args = "FILE...",
     .summary = "say where the time goes and how much of it kernels could save",
-    .details =
-        "FILE is a torch.profiler trace: JSON, plain or in gzip or zstd; '-' is standard input.\n"
-        "Several files (ranks) are analysed apart and their rows added by name.\n"
-        "A truncated file is reported as far as it goes, with exit status 3.\n\n"
-        "examples:\n"
-        "  kreach report trace.json.gz\n"
-        "  kreach report --wall 31.4ms trace.json.gz\n"
-        "  kreach report --window steady --json -o report.json rank0.json rank1.json\n"
-        "  kreach report --format csv --by family trace.json\n"
-        "  kreach report --fail-if 'unclassified/busy>1%' trace.json\n",
+    .details = "FILE is a torch.profiler trace: JSON, plain or in gzip or zstd; '-' is standard\n"
+               "input. Several files (ranks) are analysed apart and their rows added by name.\n"
+               "A truncated file is reported as far as it goes, with exit status 3.\n\n"
+               "examples:\n"
+               "  kreach report trace.json.gz\n"
+               "  kreach report --wall 31.4ms trace.json.gz\n"
+               "  kreach report --window steady --json -o report.json rank0.json rank1.json\n"
+               "  kreach report --format csv --by family trace.json\n"
+               "  kreach report --fail-if 'unclassified/busy>1%' trace.json\n",
     .options = options,
     .min_operands = 1,
     .max_operands = SIZE_MAX,

@@ -5,6 +5,7 @@
 
 #include "import.h"
 #include "mem.h"
+#include "shares.h"
 #include "term.h"
 #include "text.h"
 
@@ -81,8 +82,11 @@ bool kr_load_run(const struct kr_call *call, const struct kr_rules *rules, const
                  struct kr_run *out, struct kr_err *err)
 {
     const char *spec = kr_opts_value(&call->opts, "window");
-    struct kr_timeline *t = kr_load_timeline(call, path, err);
+    struct kr_timeline *t;
 
+    if (kr_opts_count(&call->opts, "shares"))
+        return kr_shares_read(path, rules, out, err);
+    t = kr_load_timeline(call, path, err);
     if (!t)
         return false;
     if (!spec)

@@ -29,6 +29,12 @@
             "step time without a profiler, e.g. 31.4ms; takes the steady window"                   \
     }
 
+/* Option of commands that can do without a trace. */
+#define KR_OPTION_SHARES                                                                           \
+    {                                                                                              \
+        "shares", 0, NULL, NULL, "FILE lists published shares instead of a trace (docs/shares.md)" \
+    }
+
 #define KR_THREADS_MAX 256
 
 /** Rules by the options --rules and --policy; NULL with err filled. Freed with kr_rules_free. */
@@ -44,7 +50,10 @@ struct kr_timeline *kr_load_timeline(const struct kr_call *call, const char *pat
 /** --wall in nanoseconds, 0 when absent; false with KR_EARG when it is no duration or zero. */
 bool kr_load_wall(const struct kr_call *call, uint64_t *wall_step_ns, struct kr_err *err);
 
-/** Reads and analyses one trace in the window of --window (steady with --wall, else all). */
+/**
+ * Reads and analyses one trace in the window of --window (steady with --wall, else all), or one
+ * list of shares with --shares.
+ */
 bool kr_load_run(const struct kr_call *call, const struct kr_rules *rules, const char *path,
                  struct kr_run *out, struct kr_err *err);
 

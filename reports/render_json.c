@@ -76,6 +76,7 @@ static void write_kernels(struct kr_json *json, const struct kr_report *report)
         kr_json_str(json, "origin", kr_origin_name((enum kr_origin)row->tag.origin));
         kr_json_str(json, "rule", *row->rule ? row->rule : NULL);
         kr_json_flags(json, "flags", row->tag.flags);
+        kr_json_bool(json, "waited", row->waited);
         kr_json_str(json, "op", *row->op ? row->op : NULL);
         write_stats(json, row);
         kr_json_close(json);
@@ -157,6 +158,7 @@ static void write_files(struct kr_json *json, const struct kr_report *report)
         kr_json_time(json, "time", &a->time);
         write_counts(json,
                      (const uint64_t[]){ a->kernels, a->memcpys, a->memsets, a->distinct_kernels });
+        kr_json_u64(json, "empty_steps", a->empty_steps);
         write_steps(json, run);
         kr_json_close(json);
     }
@@ -228,11 +230,18 @@ static void write_collectives(struct kr_json *json, const struct kr_report *repo
     kr_json_u64(json, "union_ns", c->union_ns);
     kr_json_u64(json, "exposed_ns", c->exposed_ns);
     kr_json_u64(json, "hidden_ns", c->union_ns - c->exposed_ns);
-    if (c->median_ns)
-        kr_json_u64(json, "median_ns", c->median_ns);
-    else
-        kr_json_null(json, "median_ns");
-    kr_json_u64(json, "max_ns", c->max_ns);
+    kr_json_close(json);
+}
+
+static void write_idle(struct kr_json *json, const struct kr_gaps *gaps)
+{
+    kr_json_object(json, "idle");
+    kr_json_u64(json, "gaps", gaps->count);
+    kr_json_u64(json, "launch_ns", gaps->launch_ns);
+    kr_json_u64(json, "host_ns", gaps->host_ns);
+    kr_json_u64(json, "queued_ns", gaps->queued_ns);
+    kr_json_u64(json, "unknown_ns", gaps->unknown_ns);
+    kr_json_u64(json, "tail_ns", gaps->tail_ns);
     kr_json_close(json);
 }
 
@@ -297,6 +306,7 @@ bool kr_render_json(const struct kr_report *report, FILE *out, struct kr_err *er
     write_true_step(&json, &report->step);
     write_classes(&json, report);
     write_families(&json, report);
+    write_idle(&json, &report->gaps);
     write_devices(&json, report);
     write_collectives(&json, report);
     write_advice(&json, report);

@@ -20,6 +20,16 @@ static struct kr_number range_if_any(double lo, double hi)
     return lo == hi ? (struct kr_number){ "" } : kr_text_percent_range(lo, hi);
 }
 
+/* The spread of a prediction: its range, else what the luck of single attempts does to it. */
+static struct kr_number spread_of(const struct kr_prediction *p)
+{
+    struct kr_number text = range_if_any(p->saved_lo, p->saved_hi);
+
+    if (!*text.s && p->outcome_sd > 0)
+        snprintf(text.s, sizeof text.s, "sd %.30s", kr_text_percent(p->outcome_sd).s);
+    return text;
+}
+
 static const struct kr_prediction *find_mode(const struct kr_predict_result *r,
                                              enum kr_predict_mode mode)
 {
@@ -96,7 +106,7 @@ static bool say_modes(const struct kr_prediction_view *view, FILE *out, struct k
             continue;
         kr_table_cell(table, "%s", kr_predict_mode_name(p->mode));
         kr_table_cell(table, "%s", kr_text_percent(p->saved).s);
-        kr_table_cell(table, "%s", range_if_any(p->saved_lo, p->saved_hi).s);
+        kr_table_cell(table, "%s", spread_of(p).s);
         kr_table_cell(table, "%s", kr_text_gain(p->speedup).s);
         kr_table_cell(table, "%s", kr_text_percent(p->saved_of_busy).s);
     }
@@ -117,7 +127,7 @@ static bool say_parts(const struct kr_prediction_view *view, FILE *out, struct k
 {
     static const struct kr_column columns[] = {
         { "% share", KR_RIGHT, 0 }, { "launches", KR_RIGHT, 0 }, { "sigma", KR_RIGHT, 0 },
-        { "% saved", KR_RIGHT, 0 }, { "range", KR_RIGHT, 0 },    { "line", KR_RIGHT, 0 },
+        { "% saved", KR_RIGHT, 0 }, { "range", KR_RIGHT, 0 },    { "place", KR_LEFT, 24 },
         { "entry", KR_LEFT, 0 },
     };
     struct kr_table *table;
@@ -137,7 +147,7 @@ static bool say_parts(const struct kr_prediction_view *view, FILE *out, struct k
         kr_table_cell(table, "%s", kr_text_gain(entry->sigma).s);
         kr_table_cell(table, "%s", kr_text_percent(part->saved).s);
         kr_table_cell(table, "%s", range_if_any(part->saved_lo, part->saved_hi).s);
-        kr_table_cell(table, "%zu", entry->line);
+        kr_table_cell(table, "%s:%zu", entry->file, entry->line);
         kr_table_cell(table, "%s", entry->label);
     }
     kr_say_title(out, &view->style, "Entries", NULL);

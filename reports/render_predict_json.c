@@ -49,6 +49,7 @@ static void write_parts(struct kr_json *json, const struct kr_prediction_view *v
 
         kr_json_object(json, NULL);
         kr_json_str(json, "entry", entry->label);
+        kr_json_str(json, "file", entry->file);
         kr_json_u64(json, "line", entry->line);
         write_factor(json, "sigma", entry->sigma);
         write_factor(json, "sigma_lo", entry->lo);

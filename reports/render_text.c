@@ -9,9 +9,6 @@
 /* Rows below this share of busy time are summed up in one line. */
 #define SMALL_FRAC 0.01
 
-/* A collective this many times longer than the median one mostly waited. */
-#define WAIT_RATIO 10
-
 /* What every section needs. */
 struct page {
     const struct kr_report *report;
@@ -272,21 +269,53 @@ static void say_collectives(const struct page *p)
                 kr_text_count(c->count).s, kr_text_duration((double)c->union_ns).s,
                 kr_text_duration((double)c->exposed_ns).s,
                 kr_text_duration((double)(c->union_ns - c->exposed_ns)).s);
-    if (c->median_ns && c->max_ns / WAIT_RATIO >= c->median_ns)
-        kr_say_fact(p->out, &p->opt->style, "",
-                    "the longest took %s, the median %s: waiting for other ranks is inside",
-                    kr_text_duration((double)c->max_ns).s,
-                    kr_text_duration((double)c->median_ns).s);
+}
+
+static void say_waits(const struct page *p)
+{
+    const struct kr_rows *rows = &p->report->kernel_rows;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct kr_row *row = &rows->rows[i];
+
+        if (row->waited)
+            kr_say_fact(p->out, &p->opt->style, "waits",
+                        "%s: the longest took %s, the median %s; waiting for others is inside",
+                        row->short_name, kr_text_duration((double)row->stats.max_ns).s,
+                        row->median_known ? kr_text_duration((double)row->stats.median_ns).s : "-");
+    }
+}
+
+/* Why the device was idle, by what ended each gap. */
+static void say_idle(const struct page *p)
+{
+    const struct kr_gaps *g = &p->report->gaps;
+    uint64_t idle_ns = p->report->time.idle_ns;
+
+    if (kr_frac(idle_ns, p->report->time.wall_ns) < SMALL_FRAC || idle_ns == 0)
+        return;
+    kr_say_fact(
+        p->out, &p->opt->style, "idle",
+        "%s gaps: %s %% of idle waits for single launches, %s %% for a host busy elsewhere, "
+        "%s %% for other streams or copies, %s %% not known, %s %% after the last work",
+        kr_text_count(g->count).s, kr_text_percent(kr_frac(g->launch_ns, idle_ns)).s,
+        kr_text_percent(kr_frac(g->host_ns, idle_ns)).s,
+        kr_text_percent(kr_frac(g->queued_ns, idle_ns)).s,
+        kr_text_percent(kr_frac(g->unknown_ns, idle_ns)).s,
+        kr_text_percent(kr_frac(g->tail_ns, idle_ns)).s);
 }
 
 static void say_notes(const struct page *p)
 {
     const struct kr_report *r = p->report;
-    bool any = r->collectives.count || r->suspect_ns;
 
-    if (any)
-        fputc('\n', p->out);
+    fputc('\n', p->out);
+    say_idle(p);
     say_collectives(p);
+    say_waits(p);
+    if (r->empty_steps)
+        kr_say_fact(p->out, &p->opt->style, "steps", "%zu of %zu steps hold no work",
+                    r->empty_steps, r->n_steps);
     if (r->suspect_ns)
         kr_say_fact(p->out, &p->opt->style, "suspect",
                     "%s %% of wall is optimal by policy only: its achieved rate or its type speaks "
@@ -304,15 +333,21 @@ static void say_notes(const struct page *p)
     }
 }
 
+/* Commands to copy: never wrapped. */
 static void say_next(const struct page *p)
 {
     const struct kr_report *r = p->report;
     const char *path = r->runs[0].timeline->source.path;
 
     kr_say_title(p->out, &p->opt->style, "Next", NULL);
-    if (r->class_rows.rows[KR_UNCLASSIFIED].stats.count)
-        kr_say_fact(p->out, &p->opt->style, "", "kreach explain --unclassified %s", path);
-    kr_say_fact(p->out, &p->opt->style, "", "kreach predict %s --sigma SIGMA.json", path);
+    if (r->class_rows.rows[KR_UNCLASSIFIED].stats.count) {
+        fputs("  kreach explain --unclassified ", p->out);
+        kr_plain_text(p->out, path);
+        fputc('\n', p->out);
+    }
+    fputs("  kreach predict --sigma SIGMA.json ", p->out);
+    kr_plain_text(p->out, path);
+    fputc('\n', p->out);
 }
 
 static bool say_tables(const struct page *p, struct kr_err *err)

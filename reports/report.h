@@ -41,6 +41,7 @@ struct kr_row {
     const char *op;                /* kernels: op of its largest site, "" unknown */
     struct kr_stats stats;         /* sums over runs; see median_known */
     bool median_known;             /* false when several runs had to be added */
+    bool waited;                   /* kernels: mostly waiting in some run (kr_account_waits) */
     double frac_busy, frac_wall;
     double frac_step;        /* share of the unprofiled step */
     double step_lo, step_hi; /* classes: least and greatest share of a step's wall */
@@ -54,10 +55,9 @@ struct kr_rows {
 /* Communication; waiting for other ranks is inside its durations. */
 struct kr_collectives {
     uint64_t count;
-    uint64_t sum_ns;            /* sum of durations */
-    uint64_t union_ns;          /* time with any collective running, over all devices */
-    uint64_t exposed_ns;        /* of it: with nothing else running beside */
-    uint64_t median_ns, max_ns; /* of single durations; of the run with the longest one */
+    uint64_t sum_ns;     /* sum of durations */
+    uint64_t union_ns;   /* time with any collective running, over all devices */
+    uint64_t exposed_ns; /* of it: with nothing else running beside */
 };
 
 /* Means over all steps and devices, beside the step time without a profiler. */
@@ -78,10 +78,11 @@ struct kr_report {
     size_t n_runs;
     const struct kr_rules *rules; /* borrowed */
     struct kr_time time;          /* sums over runs and devices */
+    struct kr_gaps gaps;          /* of the idle time, likewise */
     uint64_t kernels, memcpys, memsets;
     uint64_t distinct_kernels;
     size_t n_devices;
-    size_t n_steps;
+    size_t n_steps, empty_steps;
     struct kr_rows class_rows, family_rows, kernel_rows;
     struct kr_advice *advice; /* merged by id; `example` is of the first run that has it */
     size_t n_advice;

@@ -18,6 +18,18 @@ static void add_time(struct kr_time *sum, const struct kr_time *more)
     sum->memset_sum_ns += more->memset_sum_ns;
 }
 
+static void add_gaps(struct kr_gaps *sum, const struct kr_gaps *more)
+{
+    sum->count += more->count;
+    sum->launch_ns += more->launch_ns;
+    sum->launch_count += more->launch_count;
+    sum->host_ns += more->host_ns;
+    sum->queued_ns += more->queued_ns;
+    sum->unknown_ns += more->unknown_ns;
+    sum->unknown_short_ns += more->unknown_short_ns;
+    sum->tail_ns += more->tail_ns;
+}
+
 static void add_runs(struct kr_report *report)
 {
     report->step_idle_lo = report->step_idle_hi = NAN;
@@ -30,7 +42,9 @@ static void add_runs(struct kr_report *report)
         report->memsets += a->memsets;
         report->n_devices += a->n_devices;
         report->n_steps += a->n_steps;
+        report->empty_steps += a->empty_steps;
         for (size_t d = 0; d < a->n_devices; d++) {
+            add_gaps(&report->gaps, &a->devices[d].gaps);
             report->collectives.union_ns += a->devices[d].collective_ns;
             report->collectives.exposed_ns += a->devices[d].collective_exposed_ns;
         }
@@ -151,10 +165,6 @@ static void sum_kernels(struct kr_report *report)
             continue;
         c->count += row->stats.count;
         c->sum_ns += row->stats.sum_ns;
-        if (row->stats.max_ns > c->max_ns) {
-            c->max_ns = row->stats.max_ns;
-            c->median_ns = row->median_known ? row->stats.median_ns : 0;
-        }
     }
 }
 

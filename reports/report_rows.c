@@ -28,6 +28,7 @@ static void add_stats(struct kr_stats *sum, const struct kr_stats *more)
 static void add_row(struct kr_row *sum, const struct kr_row *more)
 {
     sum->median_known = sum->median_known && more->stats.count == 0;
+    sum->waited = sum->waited || more->waited;
     add_stats(&sum->stats, &more->stats);
 }
 
@@ -185,6 +186,7 @@ static void fill_kernel(const struct kr_report *report, const struct kr_run *run
     row->rule = kr_rules_id(report->rules, from->tag.rule);
     row->stats = from->stats;
     row->median_known = true;
+    row->waited = kr_account_waits(&run->account, from);
 }
 
 static bool name_kernel(struct kr_row *row, struct kr_err *err)
