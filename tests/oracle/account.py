@@ -102,8 +102,8 @@ def compare(path, report, work):
     for key, value in counts.items():
         same(f"counts.{key}", value, report["counts"][key])
     for d in report["devices"]:
-        for key, value in devices[d["device"]].items():
-            same(f"device {d['device']}.{key}", value, d["time"][key])
+        for key, value in devices[d["id"]].items():
+            same(f"device {d['id']}.{key}", value, d["time"][key])
     classes = sum(c["exclusive_ns"] for c in report["classes"])
     same("classes + idle", report["time"]["wall_ns"], classes + report["time"]["idle_ns"])
     for rows in ("families", "kernels"):
