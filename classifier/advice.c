@@ -98,11 +98,6 @@ static unsigned facts_of(const struct advising *a, size_t site)
     return a->facts[name];
 }
 
-static const char *family_of(const struct advising *a, size_t site)
-{
-    return kr_rules_family(a->rules, a->tags[site].family);
-}
-
 static bool has_op(const struct advising *a, size_t site, const char *op)
 {
     return strcmp(text_of(a, a->t->sites[site].op), op) == 0;
@@ -377,7 +372,9 @@ static struct kr_advice weigh(const struct advising *a, size_t kind)
         reach_ns = share_ns(stats->exclusive_ns, kinds[kind].launches(credit), credit->launches);
         advice.reach_ns += reach_ns;
         advice.count += share_ns(stats->count, kinds[kind].launches(credit), credit->launches);
-        if (reach_ns > largest_ns || (reach_ns == largest_ns && advice.example == 0)) {
+        if (reach_ns > largest_ns ||
+            (reach_ns == largest_ns &&
+             strcmp(text_of(a, a->t->sites[i].name), text_of(a, advice.example)) < 0)) {
             largest_ns = reach_ns;
             advice.example = a->t->sites[i].name;
         }

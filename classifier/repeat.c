@@ -6,13 +6,18 @@
 #include "mem.h"
 #include "sweep.h"
 
-/* Limits of what counts as a loop; all shares are of launches, but for EXCESS (of time). */
+/* Limits of what counts as a loop; shares are of launches, but for MAX_FOREIGN_TIME. */
 enum { MIN_ROUNDS = 3, MIN_PERIOD = 2, MAX_ANCHORS = 24, MAX_TOKENS = 1 << 20 };
-static const double MIN_LIKENESS = 0.95; /* of neighbouring rounds */
-static const double MIN_COVERAGE = 0.5;  /* of the sequence by the loop */
-static const double MAX_EXCESS = 0.05;   /* of a round's time: foreign work after the last round */
-static const double LIKENESS_TIE = 0.002;
+static const double MIN_LIKENESS = 0.95;  /* of two rounds that are alike */
+static const double MIN_ALIKE = 0.9;      /* of the loop in rounds like the one before */
+static const double ALIKE_TIE = 0.005;    /* shares this close are the same */
+static const double MIN_COVERAGE = 0.5;   /* of the sequence by the loop */
 static const double MAX_UNEVENNESS = 0.5; /* of an anchor's spacing: deviation over mean */
+
+/* Kernels before and after the loop that a round does not have: number, and share of its time. */
+enum { MAX_FOREIGN_BEFORE = 1, MAX_FOREIGN_AFTER = 3 };
+static const double MAX_FOREIGN_TIME = 0.05;
+static const double MAX_TAIL_TIME = 2; /* of a round's time, for all that follows the last one */
 
 /* What the sequence says of one distinct name. */
 struct name_use {
@@ -30,7 +35,7 @@ struct cut {
     size_t first;  /* the loop's first round begins at at[first] */
     size_t rounds; /* full rounds, the last one included when the tail is one */
     bool tail_is_round;
-    double likeness;
+    double alike;  /* share of launches in rounds like the one before */
     double gap_ns; /* mean idle time before a round */
 };
 
@@ -164,15 +169,35 @@ static int compare_evenness(const void *pa, const void *pb)
     return (a->first > b->first) - (a->first < b->first);
 }
 
-/* Moves one anchor of each count to the front, the most even ones first. */
+/* Of two names that occur equally often, the one that comes first in the sequence. */
+static bool comes_first(const struct name_use *a, const struct name_use *b)
+{
+    return a->first < b->first;
+}
+
+/*
+ * Moves two anchors of each count to the front, most even counts first: the one after the most idle
+ * time, and the one that comes first, which finds three rounds where only three were recorded.
+ */
 static size_t choose_anchors(struct search *s)
 {
     size_t n = 0;
+    size_t next;
 
     qsort(s->names, s->n_names, sizeof *s->names, compare_uses);
-    for (size_t i = 0; i < s->n_names && may_be_anchor(&s->names[i]); i++) {
-        if (n == 0 || s->names[i].count != s->names[n - 1].count)
-            s->names[n++] = s->names[i];
+    for (size_t i = 0; i < s->n_names && may_be_anchor(&s->names[i]); i = next) {
+        struct name_use idle = s->names[i];
+        struct name_use first = idle;
+
+        for (next = i + 1; next < s->n_names && may_be_anchor(&s->names[next]) &&
+                           s->names[next].count == idle.count;
+             next++) {
+            if (comes_first(&s->names[next], &first))
+                first = s->names[next];
+        }
+        s->names[n++] = idle;
+        if (first.token != idle.token)
+            s->names[n++] = first;
     }
     qsort(s->names, n, sizeof *s->names, compare_evenness);
     return n < MAX_ANCHORS ? n : MAX_ANCHORS;
@@ -209,22 +234,6 @@ static void swap_bags(struct search *s)
     s->bags[1] = bag;
 }
 
-/* Time of the launches of [from, to) that a round with the bag bags[1] does not have. */
-static double excess_ns(const struct search *s, size_t from, size_t to)
-{
-    double excess = 0;
-
-    for (size_t i = from; i < to; i++) {
-        const uint32_t token = s->tokens[i];
-
-        if (s->bags[1][token])
-            s->bags[1][token]--;
-        else
-            excess += (double)event_at(s, i)->dur_ns;
-    }
-    return excess;
-}
-
 static double work_ns(const struct search *s, size_t from, size_t to)
 {
     double sum = 0;
@@ -234,32 +243,96 @@ static double work_ns(const struct search *s, size_t from, size_t to)
     return sum;
 }
 
+/* A stretch of the sequence. */
+struct stretch {
+    size_t from, to;
+};
+
+/*
+ * True when a piece may be a round that the recording cut: it holds hardly anything that the round
+ * does not, and takes not much longer. Both bags are empty before and after.
+ */
+static bool is_part_of_round(struct search *s, struct stretch piece, struct stretch round,
+                             size_t max_foreign)
+{
+    const double round_ns = work_ns(s, round.from, round.to);
+    double foreign_ns = 0;
+    size_t foreign = 0;
+
+    for (size_t i = round.from; i < round.to; i++)
+        s->bags[0][s->tokens[i]]++;
+    for (size_t i = piece.from; i < piece.to; i++) {
+        const uint32_t token = s->tokens[i];
+
+        if (s->bags[0][token]) {
+            s->bags[0][token]--;
+        } else {
+            foreign += event_at(s, i)->kind == KR_KERNEL;
+            foreign_ns += (double)event_at(s, i)->dur_ns;
+        }
+    }
+    empty_bag(s, s->bags[0], round.from, round.to);
+    return foreign <= max_foreign && foreign_ns <= MAX_FOREIGN_TIME * round_ns &&
+           work_ns(s, piece.from, piece.to) <= MAX_TAIL_TIME * round_ns;
+}
+
 static size_t round_end(const struct search *s, const struct cut *c, size_t i)
 {
     return i + 1 < c->n ? c->at[i + 1] : s->n;
 }
 
-/* likeness[i] of round i and round i - 1; false when the sequence goes on with something else. */
-static bool compare_rounds(struct search *s, const struct cut *c, double *likeness)
+/* likeness[i] of round i and round i - 1. */
+static void compare_rounds(struct search *s, const struct cut *c, double *likeness)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const size_t before_len = i ? c->at[i] - c->at[i - 1] : 0;
+
+        likeness[i] = compare_round(s, c->at[i], round_end(s, c, i), before_len);
+        if (i)
+            empty_bag(s, s->bags[1], c->at[i - 1], c->at[i]);
+        swap_bags(s);
+    }
+    empty_bag(s, s->bags[1], c->at[c->n - 1], s->n);
+}
+
+/*
+ * A loop goes on until the recording stops, and a recording that starts inside of it starts with
+ * part of a round. Layers do not: they come between an embedding and a head. What is as long as a
+ * round, a prompt or a warm-up, may precede the loop.
+ */
+static bool has_loop_ends(struct search *s, const struct cut *c)
 {
     const size_t last = c->n - 1;
-    bool ends_well;
+    const struct stretch before = { s->base, c->at[c->first] };
+    const struct stretch first = { c->at[c->first], c->at[c->first + 1] };
+    const struct stretch last_full = { c->at[last - 1], c->at[last] };
+    const struct stretch tail = { c->at[last], s->n };
 
-    for (size_t i = 0; i < c->n; i++) {
-        const size_t end = round_end(s, c, i);
+    if (!is_part_of_round(s, tail, last_full, MAX_FOREIGN_AFTER))
+        return false;
+    return before.to - before.from >= first.to - first.from ||
+           work_ns(s, before.from, before.to) >= work_ns(s, first.from, first.to) ||
+           is_part_of_round(s, before, first, MAX_FOREIGN_BEFORE);
+}
 
-        likeness[i] = compare_round(s, c->at[i], end, i ? c->at[i] - c->at[i - 1] : 0);
-        if (i < last) {
-            if (i)
-                empty_bag(s, s->bags[1], c->at[i - 1], c->at[i]);
-            swap_bags(s);
-        }
+/* An inner loop is broken again and again: what comes before the break is like what comes after. */
+static bool is_inner_loop(struct search *s, const struct cut *c)
+{
+    const size_t from = c->at[c->first];
+    const size_t to = c->at[c->first + 1];
+    bool inner = false;
+
+    for (size_t back = 1; back <= 3 && back <= c->first && !inner; back++) {
+        const size_t before_from = c->at[c->first - back];
+        const size_t before_to = c->at[c->first - back + 1];
+
+        for (size_t i = from; i < to; i++)
+            s->bags[1][s->tokens[i]]++;
+        inner = compare_round(s, before_from, before_to, to - from) >= MIN_LIKENESS;
+        empty_bag(s, s->bags[0], before_from, before_to);
+        empty_bag(s, s->bags[1], from, to);
     }
-    ends_well =
-        excess_ns(s, c->at[last], s->n) <= MAX_EXCESS * work_ns(s, c->at[last - 1], c->at[last]);
-    empty_bag(s, s->bags[1], c->at[last - 1], c->at[last]);
-    empty_bag(s, s->bags[0], c->at[last], s->n);
-    return ends_well;
+    return inner;
 }
 
 /* The longest run of rounds up to the end that are alike on the whole. */
@@ -274,15 +347,16 @@ static void find_loop(const struct search *s, struct cut *c, const double *liken
     for (size_t i = end; i-- > 1;) {
         const double len = (double)(round_end(s, c, i) - c->at[i]);
 
-        alike += likeness[i] * len;
         launches += len;
-        if (alike < MIN_LIKENESS * launches)
+        if (likeness[i] >= MIN_LIKENESS)
+            alike += len;
+        if (alike < MIN_ALIKE * launches)
             break;
         if (likeness[i] < MIN_LIKENESS)
             continue;
         c->first = i - 1;
         c->rounds = end - c->first;
-        c->likeness = alike / launches;
+        c->alike = alike / launches;
     }
 }
 
@@ -302,10 +376,11 @@ static bool try_anchor(struct search *s, const struct name_use *anchor, struct c
         if (s->tokens[i] == anchor->token)
             c->at[c->n++] = i;
     }
-    if (compare_rounds(s, c, likeness))
-        find_loop(s, c, likeness);
+    compare_rounds(s, c, likeness);
+    find_loop(s, c, likeness);
     if (c->rounds < MIN_ROUNDS || s->n - c->at[c->first] < c->rounds * MIN_PERIOD ||
-        (double)(s->n - c->at[c->first]) < MIN_COVERAGE * (double)(s->n - s->base))
+        (double)(s->n - c->at[c->first]) < MIN_COVERAGE * (double)(s->n - s->base) ||
+        is_inner_loop(s, c) || !has_loop_ends(s, c))
         c->rounds = 0;
     free(likeness);
     return true;
@@ -320,8 +395,8 @@ static bool is_better(const struct cut *a, const struct cut *b)
 {
     if (!a->rounds || !b->rounds)
         return a->rounds > 0;
-    if (a->likeness > b->likeness + LIKENESS_TIE || b->likeness > a->likeness + LIKENESS_TIE)
-        return a->likeness > b->likeness;
+    if (a->alike > b->alike + ALIKE_TIE || b->alike > a->alike + ALIKE_TIE)
+        return a->alike > b->alike;
     if (2 * a->rounds > 3 * b->rounds || 2 * b->rounds > 3 * a->rounds)
         return a->rounds > b->rounds;
     if (a->gap_ns > b->gap_ns || b->gap_ns > a->gap_ns)

@@ -14,10 +14,10 @@ struct kr_repeat {
 /**
  * Looks for a loop that runs to the end of the recording, on the stream with the most work items.
  *
- * A kernel that occurs once in each round (an anchor) cuts the sequence into rounds. Rounds are
- * compared with their neighbours as bags of names; at least three must agree in 95 % of their
- * launches, make up half of the sequence, and leave nothing of weight after the last round that the
- * rounds do not contain: the layers of one forward pass repeat too, but end in a head.
+ * A kernel that occurs once in each round (an anchor) cuts the sequence into rounds. A round is
+ * like the one before when 95 % of their launches pair up by name; at least three rounds, nine in
+ * ten of them alike, must make up half of the sequence. Layers of a model repeat too and are no
+ * steps: what they leave over, an embedding before them and a head after, gives them away.
  * Cost: linear; a fixed number of anchors is tried, on the last 2^20 launches.
  * Free with kr_repeat_free.
  */

@@ -459,9 +459,9 @@ static void check_loop(const char *prefix, const char *round, size_t rounds, con
 static void a_loop_is_found_without_annotations(void **state)
 {
     (void)state;
-    check_loop("", "eabcabcabch", 16, "", 16, 11);         /* layers abc inside tokens */
-    check_loop("EABCABCH", "eabcabcabch", 16, "", 16, 11); /* after a prefill of other kernels */
-    check_loop("xyzzy", "eabcabcabch", 16, "", 16, 11);
+    check_loop("", "eabcabcabch", 16, "", 16, 11);             /* layers abc inside tokens */
+    check_loop("EABCABCABCHN", "eabcabcabch", 16, "", 16, 11); /* after a prompt */
+    check_loop("bcabch", "eabcabcabch", 16, "", 16, 11);
     check_loop("", "eabcabcabch", 16, "eabc", 16, 11); /* cut in the middle of a token */
     check_loop("", "ab", 50, "", 50, 2);
     check_loop("", "eabcabcho", 3, "", 3, 9);
@@ -472,6 +472,11 @@ static void layers_of_one_pass_are_no_loop(void **state)
     (void)state;
     check_loop("e", "abcdefgh", 12, "nlm", 0, 0); /* forward, then a head */
     check_loop("e", "abcd", 12, "nlmMLNDCBADCBADCBADCBADCBADCBADCBA", 0, 0); /* then a backward */
+    check_loop("EP", "abcdefgh", 12, "", 0, 0); /* a head too small to see */
+    check_loop("cdefgh", "abcdefgh", 9,
+               "nlmEPabcdefghabcdefghabcdefghabcdefghabcdefghabcdefgh"
+               "abcdefghabcdefghabcdefghabcdefghabcdefghabcdefghabcd",
+               0, 0);                          /* one pass and a half */
     check_loop("", "abcdefghij", 2, "", 0, 0); /* twice proves nothing */
     check_loop("abcdefghijklmnopqrstuvwxyz", "", 0, "", 0, 0);
     check_loop("", "a", 1, "", 0, 0);
