@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "families.h"
 #include "mem.h"
 #include "spread.h"
 #include "sweep.h"
@@ -133,20 +134,12 @@ static bool find_devices(struct making *m, struct kr_err *err)
     return n <= 1 || split_by_device(m, err);
 }
 
-static uint16_t find_family(const struct kr_rules *rules, const char *name)
-{
-    for (uint16_t i = 0; i < kr_rules_family_count(rules); i++) {
-        if (strcmp(kr_rules_family(rules, i), name) == 0)
-            return i;
-    }
-    return UINT16_MAX;
-}
-
 static bool prepare_sweep(struct making *m, struct kr_err *err)
 {
     const struct kr_timeline *t = m->t;
-    const uint16_t collective = find_family(m->rules, "collective");
+    static const char *const collective[] = { "collective" };
     struct kr_sweep *s = &m->sweep;
+    bool *is_collective;
 
     s->timeline = t;
     s->window = m->window;
@@ -157,12 +150,16 @@ static bool prepare_sweep(struct making *m, struct kr_err *err)
     m->out->sites = kr_xcalloc(t->n_sites, sizeof *m->out->sites, err);
     if (!s->sites || !s->steps || !s->met || !m->portions || !m->out->sites)
         return false;
+    is_collective = kr_families_mark(m->rules, collective, KR_COUNT(collective), err);
+    if (!is_collective)
+        return false;
     m->out->n_sites = t->n_sites;
     for (size_t i = 0; i < t->n_sites; i++) {
         s->sites[i].cls = m->tags[i].cls;
         s->sites[i].kind = t->sites[i].kind;
-        s->sites[i].collective = m->tags[i].family == collective;
+        s->sites[i].collective = is_collective[m->tags[i].family];
     }
+    free(is_collective);
     return true;
 }
 

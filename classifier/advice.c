@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "families.h"
 #include "mem.h"
 
 /* Advice that reaches less than this share of the wall is not given [1/wall]. */
@@ -58,9 +59,8 @@ static const struct {
 };
 
 /* Families that torch.compile fuses with their neighbours. */
-static const char *const fusable_families[] = { "elementwise", "copy",    "cast", "cast_copy",
-                                                "activation",  "dropout", "norm", "softmax",
-                                                "reduction",   "reduce",  "fill" };
+static const char *const fusable_families[] = { "elementwise", "copy", "norm",   "softmax",
+                                                "reduction",   "loss", "random", "fill" };
 
 /* How many launches of a site are of a pattern, in the whole timeline. */
 struct credit {
@@ -116,7 +116,8 @@ static bool is_unfused_optimizer(const struct advising *a, size_t site)
 
     return starts_with(text_of(a, s->annotation), "Optimizer.step#") &&
            !(facts_of(a, site) & NAME_FUSED_OPTIMIZER) &&
-           !starts_with(text_of(a, s->op), "aten::_fused_") && s->kind == KR_KERNEL;
+           !starts_with(text_of(a, s->op), "aten::_fused_") && s->kind == KR_KERNEL &&
+           a->tags[site].origin == KR_ORIGIN_FRAMEWORK;
 }
 
 static bool is_layout(const struct advising *a, size_t site)
@@ -333,17 +334,11 @@ static bool have_tensor_cores(const struct kr_timeline *t)
 
 static bool prepare(struct advising *a, struct kr_err *err)
 {
-    const size_t n_families = kr_rules_family_count(a->rules);
-
     a->facts = kr_xcalloc(kr_strpool_count(a->t->strings), sizeof *a->facts, err);
-    a->is_fusable = kr_xcalloc(n_families, sizeof *a->is_fusable, err);
+    a->is_fusable = kr_families_mark(a->rules, fusable_families, KR_COUNT(fusable_families), err);
     a->credits = kr_xcalloc(a->t->n_sites, sizeof *a->credits, err);
     if (!a->facts || !a->is_fusable || !a->credits)
         return false;
-    for (uint16_t i = 0; i < n_families; i++) {
-        for (size_t k = 0; k < KR_COUNT(fusable_families); k++)
-            a->is_fusable[i] |= strcmp(kr_rules_family(a->rules, i), fusable_families[k]) == 0;
-    }
     a->tensor_cores = have_tensor_cores(a->t);
     a->attention_unfused = attention_is_unfused(a);
     return find_patterns(a, err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "families.h"
 #include "mem.h"
 #include "peaks.h"
 
@@ -159,18 +160,6 @@ static bool flag_suspects(const struct classifying *c, struct kr_err *err)
     return true;
 }
 
-static bool find_rated_families(struct classifying *c, struct kr_err *err)
-{
-    c->is_rated = kr_xcalloc(kr_rules_family_count(c->rules), sizeof *c->is_rated, err);
-    if (!c->is_rated)
-        return false;
-    for (uint16_t i = 0; i < kr_rules_family_count(c->rules); i++) {
-        for (size_t k = 0; k < KR_COUNT(rated_families); k++)
-            c->is_rated[i] |= strcmp(kr_rules_family(c->rules, i), rated_families[k]) == 0;
-    }
-    return true;
-}
-
 bool kr_classify(const struct kr_timeline *t, const struct kr_rules *rules,
                  struct kr_tag **out_tags, struct kr_err *err)
 {
@@ -178,7 +167,8 @@ bool kr_classify(const struct kr_timeline *t, const struct kr_rules *rules,
     bool done;
 
     c.tags = kr_xcalloc(t->n_sites, sizeof *c.tags, err);
-    done = c.tags && find_rated_families(&c, err) && match_sites(&c, err) && flag_suspects(&c, err);
+    c.is_rated = kr_families_mark(rules, rated_families, KR_COUNT(rated_families), err);
+    done = c.tags && c.is_rated && match_sites(&c, err) && flag_suspects(&c, err);
     free(c.is_rated);
     if (!done) {
         free(c.tags);

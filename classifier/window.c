@@ -478,6 +478,14 @@ static bool choose(const struct choice *c, const char *spec, struct kr_window *w
                    "no window '%.60s'; write all, steady, step:N, name:TEXT or time:A..B", spec);
 }
 
+/* Recorders round the ends of annotations: a step may stick out of the work by a nanosecond. */
+static int64_t clamp(const struct choice *c, int64_t at_ns)
+{
+    if (at_ns < c->first_ns)
+        return c->first_ns;
+    return at_ns > c->last_ns ? c->last_ns : at_ns;
+}
+
 bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_window *out,
                       struct kr_err *err)
 {
@@ -495,7 +503,12 @@ bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_w
         if (end_ns > c.last_ns)
             c.last_ns = end_ns;
     }
-    done = kr_steps_find(t, &c.steps, err) && choose(&c, spec, out, err);
+    done = kr_steps_find(t, &c.steps, err);
+    for (size_t i = 0; i < c.steps.n; i++) {
+        c.steps.items[i].start_ns = clamp(&c, c.steps.items[i].start_ns);
+        c.steps.items[i].end_ns = clamp(&c, c.steps.items[i].end_ns);
+    }
+    done = done && choose(&c, spec, out, err);
     kr_steps_free(&c.steps);
     if (!done)
         kr_window_free(out);
