@@ -58,8 +58,10 @@ static bool print_table(const struct kr_call *call, const struct kr_rules *rules
                         const struct kr_explained *kernels, size_t n, struct kr_err *err)
 {
     static const struct kr_column columns[] = {
-        { "% busy", KR_RIGHT, 0 }, { "count", KR_RIGHT, 0 }, { "class", KR_LEFT, 0 },
-        { "family", KR_LEFT, 16 }, { "rule", KR_LEFT, 24 },  { "kernel", KR_LEFT, 0 },
+        { "% busy", KR_RIGHT, 0 },
+        { "class", KR_LEFT, 0 },
+        { "rule", KR_LEFT, 24 },
+        { "kernel", KR_LEFT, 0 },
     };
     struct kr_table *table = kr_table_new(columns, KR_COUNT(columns), err);
     bool good;
@@ -71,9 +73,7 @@ static bool print_table(const struct kr_call *call, const struct kr_rules *rules
         const char *rule = kr_rules_id(rules, tag->rule);
 
         kr_table_cell(table, "%s", kr_text_percent(kernels[i].frac_busy).s);
-        kr_table_cell(table, "%llu", (unsigned long long)kernels[i].stats->count);
         kr_table_cell(table, "%s", kr_class_name((enum kr_class)tag->cls));
-        kr_table_cell(table, "%s", kr_rules_family(rules, tag->family));
         kr_table_cell(table, "%s", *rule ? rule : "-");
         kr_table_cell(table, "%s", kernels[i].short_name);
     }
@@ -168,8 +168,8 @@ const struct kr_command kr_cmd_explain = {
     .name = "explain",
     .args = "NAME|FILE",
     .summary = "say which rule gives a kernel its family and class, and why",
-    .details = "For a trace, every distinct kernel with its rule, largest first; -v shows each in\n"
-               "full.\n\n"
+    .details = "For a trace, every distinct kernel with its rule, largest first; -v shows each\n"
+               "in full.\n\n"
                "examples:\n"
                "  kreach explain nvjet_tst_192x192_64x4_1x2_h_bz_coopB_TNT\n"
                "  kreach explain --unclassified trace.json.gz\n",

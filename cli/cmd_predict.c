@@ -94,7 +94,8 @@ static bool predict(const struct kr_call *call, const struct request *request,
 
     if (!kr_predict_run(&input, sigma, &request->predict, &result, err))
         return false;
-    for (size_t i = 0; i < result.n_warnings; i++)
+    /* Text has them in its own place. */
+    for (size_t i = 0; call->format != KR_FORMAT_TEXT && i < result.n_warnings; i++)
         kr_call_warn(call, "%s", result.warnings[i]);
     good = render(call, &view, err);
     kr_predict_free(&result);
@@ -144,11 +145,10 @@ const struct kr_command kr_cmd_predict = {
     .name = "predict",
     .args = "FILE",
     .summary = "predict what faster kernels bring to the whole run",
-    .details =
-        "Without --sigma: what there is to gain at most, and what to write first.\n\n"
-        "examples:\n"
-        "  kreach predict trace.json.gz\n"
-        "  kreach predict trace.json.gz --sigma sigma.json --wall 31.4ms\n",
+    .details = "Without --sigma: what there is to gain at most, and what to write first.\n\n"
+               "examples:\n"
+               "  kreach predict trace.json.gz\n"
+               "  kreach predict trace.json.gz --sigma sigma.json --wall 31.4ms\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,

@@ -98,8 +98,8 @@ const struct kr_command kr_cmd_rules_check = {
     .name = "rules check",
     .args = "[FILE...]",
     .summary = "find rules that are wrong, never fire or disagree",
-    .details = "Checks the built-in rules together with FILEs in front of them: runs every rule's\n"
-               "examples, one line for each problem; exit status 1 when there are any.\n\n"
+    .details = "Checks the built-in rules with FILEs in front of them and runs the examples of\n"
+               "every rule: one line for each problem, and exit status 1 when there are any.\n\n"
                "examples:\n"
                "  kreach rules check\n"
                "  kreach rules check my-rules.json\n",

@@ -11,13 +11,14 @@ static bool run(struct kr_call *call, struct kr_err *err)
     struct kr_nearest nearest = { 0 };
 
     for (const struct kr_schema *s = kr_schemas; s->name; s++) {
-        if (!name)
+        if (!name) {
             fprintf(call->out, "%s\n", s->name);
-        else if (strcmp(name, s->name) == 0)
-            return fwrite(s->text, 1, s->len, call->out) == s->len ||
-                   kr_fail(err, KR_EOUTPUT, "cannot write the schema");
-        else
+        } else if (strcmp(name, s->name) == 0) {
+            fwrite(s->text, 1, s->len, call->out);
+            return true;
+        } else {
             kr_nearest_offer(&nearest, name, s->name);
+        }
     }
     if (!name)
         return true;

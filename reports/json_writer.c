@@ -7,19 +7,30 @@
 
 #include "text.h"
 
+/* Code point of a well-formed character of 1 to 3 bytes. */
+static unsigned code_point(const char *text, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    if (n == 1)
+        return s[0];
+    if (n == 2)
+        return (s[0] & 0x1Fu) << 6 | (s[1] & 0x3Fu);
+    return (s[0] & 0x0Fu) << 12 | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu);
+}
+
 static void write_string(FILE *out, const char *s, size_t len)
 {
     fputc('"', out);
     for (size_t i = 0; i < len;) {
         size_t n = kr_utf8_char(s + i, len - i);
-        unsigned char c = (unsigned char)s[i];
 
         if (n == 0)
             fputs("\\ufffd", out);
-        else if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7F)
-            fprintf(out, "\\u%04x", (unsigned)c);
+        else if (s[i] == '"' || s[i] == '\\')
+            fprintf(out, "\\%c", s[i]);
+        else if (kr_utf8_is_control(s + i, n))
+            fprintf(out, "\\u%04x", code_point(s + i, n));
         else
             fwrite(s + i, 1, n, out);
         i += n ? n : 1;

@@ -1,6 +1,7 @@
 /*
- * Writes one JSON document, indented by two, keys in the order given. Text that is not UTF-8 gets
- * U+FFFD; numbers that are not finite become null. Write errors show at the stream's end.
+ * Writes one JSON document, indented by two, keys in the order given. Control
+ * characters are escaped, bytes that are not UTF-8 become U+FFFD; numbers that are not finite
+ * become null. Write errors show at the stream's end.
  */
 #ifndef KR_JSON_WRITER_H
 #define KR_JSON_WRITER_H

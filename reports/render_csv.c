@@ -6,23 +6,27 @@
 
 #include "text.h"
 
-/* RFC 4180: quotes around everything that needs them, doubled inside. */
+/*
+ * RFC 4180: quotes around everything that needs them, doubled inside. Control characters become
+ * visible, so a line is a row and a terminal is safe; JSON has names byte for byte.
+ */
 static void write_fieldn(FILE *out, const char *text, size_t len)
 {
-    bool quoted = false;
+    size_t start = 0;
 
-    for (size_t i = 0; i < len && !quoted; i++)
-        quoted = strchr(",\"\r\n", text[i]) != NULL;
-    if (!quoted) {
-        fwrite(text, 1, len, out);
+    if (!memchr(text, ',', len) && !memchr(text, '"', len)) {
+        kr_plain_textn(out, text, len);
         return;
     }
     fputc('"', out);
     for (size_t i = 0; i < len; i++) {
-        if (text[i] == '"')
-            fputc('"', out);
-        fputc(text[i], out);
+        if (text[i] != '"')
+            continue;
+        kr_plain_textn(out, text + start, i - start);
+        fputs("\"\"", out);
+        start = i + 1;
     }
+    kr_plain_textn(out, text + start, len - start);
     fputc('"', out);
 }
 

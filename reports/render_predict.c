@@ -44,6 +44,7 @@ static void say_headline(const struct kr_prediction_view *view, FILE *out)
 {
     const struct kr_predict_result *r = view->result;
     const struct kr_prediction *main_one = find_mode(r, KR_PREDICT_PER_KERNEL);
+    const struct kr_prediction *expected = find_mode(r, KR_PREDICT_WIN_RATE);
     const struct kr_prediction *ceiling = find_mode(r, KR_PREDICT_CEILING_ALL);
     char text[640] = "";
     size_t at = 0;
@@ -57,6 +58,10 @@ static void say_headline(const struct kr_prediction_view *view, FILE *out)
                              range_if_any(main_one->saved_lo, main_one->saved_hi).s,
                              main_one->saved_lo != main_one->saved_hi ? " %)" : "",
                              kr_text_gain(main_one->speedup).s);
+    if (expected && at < sizeof text)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "At the given win rates %s %% are to be expected. ",
+                               kr_text_percent(expected->saved).s);
     if (ceiling && at < sizeof text)
         snprintf(text + at, sizeof text - at, "No kernel work can save more than %s %% (%s).",
                  kr_text_percent(ceiling->saved).s, kr_text_gain(ceiling->speedup).s);
@@ -202,8 +207,7 @@ static bool say_targets(const struct kr_prediction_view *view, bool kernels, FIL
         good = add_target(view, &targets[i], kernels, table, err);
     if (good) {
         kr_say_title(out, &view->style, kernels ? "Kernels to write first" : "Families to write",
-                     kernels ? NULL
-                             : "speed-up of the run at most, and of the part for 1 % of the run");
+                     kernels ? NULL : "the run's speed-up at most; the part's that saves 1 %");
         good = kr_table_print(table, out, &view->style, err);
         if (shown < n)
             fprintf(out, "and %zu more\n", n - shown);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "mem.h"
 #include "text.h"
 #include "text_parts.h"
 
@@ -199,9 +200,8 @@ static size_t rows_to_show(const struct page *p, const struct kr_rows *rows, boo
 static void add_share_cells(const struct page *p, struct kr_table *table, const struct kr_row *row)
 {
     kr_table_cell(table, "%s", kr_text_percent(row->frac_busy).s);
-    kr_table_cell(table, "%s", kr_text_percent(row->frac_wall).s);
-    if (p->report->step.known)
-        kr_table_cell(table, "%s", kr_text_percent(row->frac_step).s);
+    kr_table_cell(table, "%s",
+                  kr_text_percent(p->report->step.known ? row->frac_step : row->frac_wall).s);
     kr_table_cell(table, "%" PRIu64, row->stats.count);
     kr_table_cell(table, "%s", kr_text_time(row->stats.exclusive_ns, p->unit).s);
 }
@@ -212,9 +212,7 @@ static size_t share_columns(const struct page *p, struct kr_column *columns, con
     size_t n = 0;
 
     columns[n++] = (struct kr_column){ "% busy", KR_RIGHT, 0 };
-    columns[n++] = (struct kr_column){ "% wall", KR_RIGHT, 0 };
-    if (p->report->step.known)
-        columns[n++] = (struct kr_column){ "% step", KR_RIGHT, 0 };
+    columns[n++] = (struct kr_column){ p->report->step.known ? "% step" : "% wall", KR_RIGHT, 0 };
     columns[n++] = (struct kr_column){ "count", KR_RIGHT, 0 };
     columns[n++] = (struct kr_column){ excl, KR_RIGHT, 0 };
     return n;
@@ -286,23 +284,35 @@ static void say_waits(const struct page *p)
     }
 }
 
-/* Why the device was idle, by what ended each gap. */
+/* Why the device was idle, by what ended each gap; small parts are left out. */
 static void say_idle(const struct page *p)
 {
     const struct kr_gaps *g = &p->report->gaps;
+    const struct {
+        uint64_t ns;
+        const char *what;
+    } parts[] = {
+        { g->launch_ns, "before work launched in the gap (launch-bound)" },
+        { g->host_ns, "while the host was busy elsewhere" },
+        { g->queued_ns, "before work that waited for other streams, copies or ranks" },
+        { g->unknown_ns, "before work of unknown launch time" },
+        { g->tail_ns, "after the last work" },
+    };
     uint64_t idle_ns = p->report->time.idle_ns;
+    char text[400];
+    size_t before, at;
 
-    if (kr_frac(idle_ns, p->report->time.wall_ns) < SMALL_FRAC || idle_ns == 0)
+    if (idle_ns == 0 || kr_frac(idle_ns, p->report->time.wall_ns) < SMALL_FRAC)
         return;
-    kr_say_fact(
-        p->out, &p->opt->style, "idle",
-        "%s gaps: %s %% of idle waits for single launches, %s %% for a host busy elsewhere, "
-        "%s %% for other streams or copies, %s %% not known, %s %% after the last work",
-        kr_text_count(g->count).s, kr_text_percent(kr_frac(g->launch_ns, idle_ns)).s,
-        kr_text_percent(kr_frac(g->host_ns, idle_ns)).s,
-        kr_text_percent(kr_frac(g->queued_ns, idle_ns)).s,
-        kr_text_percent(kr_frac(g->unknown_ns, idle_ns)).s,
-        kr_text_percent(kr_frac(g->tail_ns, idle_ns)).s);
+    before = at = (size_t)snprintf(text, sizeof text, "%s gaps", kr_text_count(g->count).s);
+    for (size_t i = 0; i < KR_COUNT(parts); i++) {
+        double frac = kr_frac(parts[i].ns, idle_ns);
+
+        if (frac >= SMALL_FRAC && at < sizeof text)
+            at += (size_t)snprintf(text + at, sizeof text - at, "%s %s %% %s",
+                                   at > before ? "," : ":", kr_text_percent(frac).s, parts[i].what);
+    }
+    kr_say_fact(p->out, &p->opt->style, "idle", "%s", text);
 }
 
 static void say_notes(const struct page *p)
@@ -318,8 +328,8 @@ static void say_notes(const struct page *p)
                     r->empty_steps, r->n_steps);
     if (r->suspect_ns)
         kr_say_fact(p->out, &p->opt->style, "suspect",
-                    "%s %% of wall is optimal by policy only: its achieved rate or its type speaks "
-                    "against it (marked ? above)",
+                    "%s %% of wall is of a class with nothing to gain, yet runs far below what the "
+                    "device can do (kernels marked ?)",
                     kr_text_percent(kr_frac(r->suspect_ns, r->time.wall_ns)).s);
     if (r->n_advice == 0)
         return;

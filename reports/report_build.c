@@ -185,11 +185,9 @@ static void decide(struct kr_report *report)
     }
     in.optimal = share[KR_OPTIMAL];
     in.addressable = share[KR_ADDRESSABLE];
-    in.overhead = share[KR_OVERHEAD];
     in.unclassified = share[KR_UNCLASSIFIED];
     in.idle_is_profiled = !step->known;
-    if (!by_busy)
-        in.idle = by_step ? step->idle_frac : kr_frac(report->time.idle_ns, report->time.wall_ns);
+    in.idle = step->known ? step->idle_frac : kr_frac(report->time.idle_ns, report->time.wall_ns);
     for (size_t i = 0; i < report->family_rows.n && !in.top_family; i++) {
         const struct kr_row *row = &report->family_rows.rows[i];
 

@@ -263,15 +263,16 @@ bool kr_table_print(const struct kr_table *table, FILE *out, const struct kr_sty
 
 void kr_wrap_text(FILE *out, const struct kr_style *style, size_t indent, const char *text)
 {
-    size_t column = 0;
+    size_t column = indent;
 
     while (*text) {
         size_t len = strcspn(text, " ");
+        bool first = column == indent;
 
-        if (column && column + 1 + len > style->columns) {
+        if (!first && column + 1 + len > style->columns) {
             fprintf(out, "\n%*s", (int)indent, "");
             column = indent;
-        } else if (column) {
+        } else if (!first) {
             fputc(' ', out);
             column++;
         }

@@ -51,7 +51,10 @@ void kr_table_line(struct kr_table *table);
 bool kr_table_print(const struct kr_table *table, FILE *out, const struct kr_style *style,
                     struct kr_err *err);
 
-/** Prints text wrapped at spaces to the style's columns, later lines indented [columns]. */
+/**
+ * Prints text wrapped at spaces to the style's columns, and ends the line.
+ * @param indent  of later lines [columns]; the first one is taken to stand there already
+ */
 void kr_wrap_text(FILE *out, const struct kr_style *style, size_t indent, const char *text);
 
 /**

@@ -155,11 +155,18 @@ size_t kr_utf8_char(const char *text, size_t len)
     return n;
 }
 
-static bool is_control(const char *s, size_t n)
+bool kr_utf8_is_control(const char *text, size_t n)
 {
-    unsigned char c = (unsigned char)s[0];
+    const unsigned char *s = (const unsigned char *)text;
 
-    return n == 1 ? c < 0x20 || c == 0x7F : n == 2 && c == 0xC2 && (unsigned char)s[1] < 0xA0;
+    if (n == 1)
+        return s[0] < 0x20 || s[0] == 0x7F;
+    if (n == 2)
+        return s[0] == 0xC2 && s[1] < 0xA0;
+    if (n != 3 || s[0] != 0xE2)
+        return false;
+    return (s[1] == 0x80 && ((s[2] >= 0x8E && s[2] <= 0x8F) || (s[2] >= 0xA8 && s[2] <= 0xAE))) ||
+           (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9);
 }
 
 void kr_plain_textn(FILE *out, const char *s, size_t len)
@@ -168,7 +175,7 @@ void kr_plain_textn(FILE *out, const char *s, size_t len)
         size_t n = kr_utf8_char(s + i, len - i);
         size_t step = n ? n : 1;
 
-        if (n && !is_control(s + i, n)) {
+        if (n && !kr_utf8_is_control(s + i, n)) {
             fwrite(s + i, 1, n, out);
         } else {
             for (size_t k = 0; k < step; k++)

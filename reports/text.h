@@ -58,8 +58,14 @@ double kr_frac(uint64_t part, uint64_t whole);
 size_t kr_utf8_char(const char *s, size_t len);
 
 /**
- * Writes text so that it can do nothing to a terminal: control characters (C0, DEL, C1) and bytes
- * that are not UTF-8 become \xNN.
+ * True for a well-formed character that can do something to a terminal: controls (C0, DEL, C1) and
+ * those that turn the direction of text or break its line (Unicode TR 36).
+ */
+bool kr_utf8_is_control(const char *s, size_t char_len);
+
+/**
+ * Writes text so that it can do nothing to a terminal: control characters and bytes that are
+ * not UTF-8 become \xNN.
  */
 void kr_plain_textn(FILE *out, const char *s, size_t len);
 void kr_plain_text(FILE *out, const char *s);

@@ -11,7 +11,6 @@
 
 void kr_say_fact(FILE *out, const struct kr_style *style, const char *label, const char *fmt, ...)
 {
-    struct kr_style rest = { .columns = style->columns - LABEL_WIDTH };
     char *text = NULL;
     va_list args;
     int len;
@@ -21,7 +20,7 @@ void kr_say_fact(FILE *out, const struct kr_style *style, const char *label, con
     va_end(args);
     fprintf(out, "%s%-*s%s", kr_style_paint(style, KR_DIM), LABEL_WIDTH, label,
             kr_style_paint(style, KR_PLAIN));
-    kr_wrap_text(out, &rest, LABEL_WIDTH, len < 0 ? "(out of memory)" : text);
+    kr_wrap_text(out, style, LABEL_WIDTH, len < 0 ? "(out of memory)" : text);
     free(text);
 }
 
@@ -89,8 +88,7 @@ void kr_say_window(FILE *out, const struct kr_style *style, const struct kr_wind
     char steps[96] = "";
 
     if (window->n_steps)
-        snprintf(steps, sizeof steps, "; %zu step%s", window->n_steps,
-                 window->n_steps == 1 ? "" : "s");
+        snprintf(steps, sizeof steps, "; %zu in the window", window->n_steps);
     if (window->dropped_steps)
         snprintf(steps + strlen(steps), sizeof steps - strlen(steps), ", %zu left out",
                  window->dropped_steps);

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "text.h"
 
@@ -52,6 +51,8 @@ static void say_answer(const struct kr_verdict_input *in, struct kr_verdict *v)
 static void say_why(const struct kr_verdict_input *in, struct kr_verdict *v)
 {
     char first[200] = "";
+    char family[128] = "";
+    char idle[32] = "unknown";
 
     if (v->worth == KR_WORTH_UNKNOWN)
         snprintf(first, sizeof first, "No rule knows %s %%, which would change the answer. ",
@@ -63,16 +64,12 @@ static void say_why(const struct kr_verdict_input *in, struct kr_verdict *v)
                                         "--wall)"
                                       : "");
     if (in->top_family)
-        snprintf(
-            v->why, sizeof v->why,
-            "%sThe largest addressable family is %.60s (%s %%). Kernels that are optimal already "
-            "take %s %%; idle is %s %%.",
-            first, in->top_family, kr_text_percent(in->top_family_frac).s,
-            kr_text_percent(in->optimal).s, kr_text_percent(in->idle).s);
-    else
-        snprintf(v->why, sizeof v->why,
-                 "%sKernels that are optimal already take %s %%; idle is %s %%.", first,
-                 kr_text_percent(in->optimal).s, kr_text_percent(in->idle).s);
+        snprintf(family, sizeof family, "The largest addressable family is %.60s (%.12s %%). ",
+                 in->top_family, kr_text_percent(in->top_family_frac).s);
+    if (!isnan(in->idle))
+        snprintf(idle, sizeof idle, "%.12s %%", kr_text_percent(in->idle).s);
+    snprintf(v->why, sizeof v->why, "%s%sKernels that are optimal already take %s %%; idle is %s.",
+             first, family, kr_text_percent(in->optimal).s, idle);
 }
 
 struct kr_verdict kr_verdict_decide(const struct kr_verdict_input *in)

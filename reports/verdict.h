@@ -22,7 +22,8 @@ const char *kr_worth_name(enum kr_worth worth);
 
 /* Shares [0..1] of one whole, wall time of the run. */
 struct kr_verdict_input {
-    double addressable, optimal, overhead, unclassified, idle;
+    double addressable, optimal, unclassified;
+    double idle;            /* NAN = unknown */
     const char *whole;      /* what the shares are of: "the profiled wall time" */
     const char *top_family; /* largest addressable family, NULL = none */
     double top_family_frac; /* its share */

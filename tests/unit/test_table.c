@@ -108,9 +108,9 @@ static void a_cell_can_do_nothing_to_a_terminal(void **state)
 
     (void)state;
     sink_open(&sink);
-    kr_table_cell(table, "%s", "a\033[2Jb\n\xc2\x9b\xff\x7f");
+    kr_table_cell(table, "%s", "a\033[2Jb\n\xc2\x9b\xff\x7f\u202e");
     assert_true(kr_table_print(table, sink.file, &style, &err));
-    sink_expect(&sink, "x\na\\x1b[2Jb\\x0a\\xc2\\x9b\\xff\\x7f\n");
+    sink_expect(&sink, "x\na\\x1b[2Jb\\x0a\\xc2\\x9b\\xff\\x7f\\xe2\\x80\\xae\n");
     kr_table_free(table);
 }
 
@@ -217,7 +217,7 @@ static void json_is_well_formed_whatever_the_text_is(void **state)
     (void)state;
     sink_open(&sink);
     kr_json_begin(&json, sink.file, "kreach.test", 1);
-    kr_json_strn(&json, "text", "q\" b\\ n\n z\0 bad\xff \xc3\xa4", 19);
+    kr_json_strn(&json, "text", "q\" b\\ n\n z\0 bad\xff \xc3\xa4\xc2\x9b\xe2\x80\xae", 24);
     kr_json_str(&json, "none", NULL);
     kr_json_num(&json, "nan", (double)NAN);
     kr_json_num(&json, "inf", (double)INFINITY);
@@ -231,22 +231,23 @@ static void json_is_well_formed_whatever_the_text_is(void **state)
     kr_json_close(&json);
     kr_json_close(&json);
     kr_json_end(&json);
-    sink_expect(&sink, "{\n"
-                       "  \"schema\": \"kreach.test\",\n"
-                       "  \"schema_version\": 1,\n"
-                       "  \"text\": \"q\\\" b\\\\ n\\u000a z\\u0000 bad\\ufffd \u00e4\",\n"
-                       "  \"none\": null,\n"
-                       "  \"nan\": null,\n"
-                       "  \"inf\": null,\n"
-                       "  \"zero\": 0,\n"
-                       "  \"third\": 0.333333333,\n"
-                       "  \"big\": 18446744073709551615,\n"
-                       "  \"small\": -9223372036854775808,\n"
-                       "  \"list\": [\n"
-                       "    true,\n"
-                       "    {}\n"
-                       "  ]\n"
-                       "}\n");
+    sink_expect(&sink,
+                "{\n"
+                "  \"schema\": \"kreach.test\",\n"
+                "  \"schema_version\": 1,\n"
+                "  \"text\": \"q\\\" b\\\\ n\\u000a z\\u0000 bad\\ufffd \u00e4\\u009b\\u202e\",\n"
+                "  \"none\": null,\n"
+                "  \"nan\": null,\n"
+                "  \"inf\": null,\n"
+                "  \"zero\": 0,\n"
+                "  \"third\": 0.333333333,\n"
+                "  \"big\": 18446744073709551615,\n"
+                "  \"small\": -9223372036854775808,\n"
+                "  \"list\": [\n"
+                "    true,\n"
+                "    {}\n"
+                "  ]\n"
+                "}\n");
 }
 
 int main(void)

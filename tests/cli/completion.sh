@@ -1,0 +1,16 @@
+# The bash script is one that bash accepts, and it completes.
+kreach completion bash >script
+bash -n script
+. ./script
+complete_words() {
+    COMP_WORDS=("$@")
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    COMPREPLY=()
+    _kreach
+    echo "${COMPREPLY[@]}"
+}
+complete_words kreach re
+complete_words kreach report --st
+complete_words kreach report --format ''
+complete_words kreach rules check --pol
+complete_words kreach --color ''

@@ -1,0 +1,6 @@
+# What a trace holds.
+cp "$GOLDEN"/small/* .
+kreach info steps.json
+kreach info --json steps.json >json
+kreach schema info >schema
+python3 "$TOOLS/validate.py" schema json

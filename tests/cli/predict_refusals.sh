@@ -1,0 +1,13 @@
+# Speed-ups that cannot be used are refused with file, line and reason.
+cp "$GOLDEN"/small/* .
+K="kreach predict --rules rules.json --policy policy.json"
+$K --sigma bad_sigma.json steps.json
+echo $?
+$K --sigma broken_sigma.json steps.json
+echo $?
+$K --sigma missing.json steps.json
+echo $?
+$K --sigma sigma.json --wall 100us steps.json
+echo $?
+$K --mode median steps.json
+echo $?

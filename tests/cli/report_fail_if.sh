@@ -1,0 +1,9 @@
+# Conditions decide the status; the report is printed all the same.
+cp "$GOLDEN"/small/* .
+K="kreach report --rules rules.json --policy policy.json --by class"
+$K --fail-if 'unclassified>11%' --fail-if 'idle >= 0.5' --fail-if 'gemm<1%' steps.json >text
+echo $? "$(grep -c total text)"
+$K --fail-if 'unclassified/busy>11%' steps.json >text
+echo $? "$(grep -c total text)"
+$K --fail-if 'nrom>1%' steps.json >text
+echo $?

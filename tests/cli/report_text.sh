@@ -1,0 +1,3 @@
+# The whole text report of a trace whose numbers can be added up on paper.
+cp "$GOLDEN"/small/* .
+kreach report --rules rules.json --policy policy.json --window steady steps.json
