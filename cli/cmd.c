@@ -245,13 +245,14 @@ static bool choose_format(struct kr_call *call, struct kr_err *err)
 static bool run_command(struct invocation *inv, struct kr_err *err)
 {
     struct kr_call *call = &inv->call;
+    const char *path = call->command->runs_program ? NULL : kr_opts_value(&call->opts, "output");
     struct kr_output output;
     bool done;
 
     if (!choose_format(call, err) || !check_operands(call, err))
         return false;
-    if (!kr_output_open(&output, kr_opts_value(&call->opts, "output"), inv->io->out,
-                        kr_opts_count(&call->opts, "force") > 0, err)) {
+    if (!kr_output_open(&output, path, inv->io->out, kr_opts_count(&call->opts, "force") > 0,
+                        err)) {
         kr_output_discard(&output);
         return false;
     }
@@ -273,14 +274,26 @@ static void take_lead_options(struct invocation *inv)
     inv->color = color ? color : kr_opts_value(&inv->lead, "color");
 }
 
+/* Parses the words behind the command's name; opts must be freed also on failure. */
+static bool parse_words(const struct kr_command *command, int argc, char *const *argv,
+                        struct kr_opts *opts, struct kr_err *err)
+{
+    *opts = (struct kr_opts){ .tables = { command->options, kr_global_options },
+                              .stop_at_operand = command->runs_program };
+    if (!kr_opts_parse(opts, argc, argv, err))
+        return false;
+    for (int i = opts->n_used; command->runs_program && i < argc; i++)
+        opts->operands[opts->n_operands++] = argv[i];
+    return true;
+}
+
 /* Parses the words behind the command's name and runs it. */
 static bool run_words(struct invocation *inv, int argc, char *const *argv, struct kr_err *err)
 {
     struct kr_opts *opts = &inv->call.opts;
 
     kr_opts_free(opts);
-    *opts = (struct kr_opts){ .tables = { inv->call.command->options, kr_global_options } };
-    if (!kr_opts_parse(opts, argc, argv, err))
+    if (!parse_words(inv->call.command, argc, argv, opts, err))
         return false;
     take_lead_options(inv);
     return run_command(inv, err);
@@ -296,11 +309,11 @@ static bool show_help(struct invocation *inv, const struct kr_command *command, 
 
 static bool asks_help(const struct kr_command *command, int argc, char *const *argv)
 {
-    struct kr_opts opts = { .tables = { command->options, kr_global_options } };
+    struct kr_opts opts;
     struct kr_err ignored;
     bool asked = false;
 
-    if (kr_opts_parse(&opts, argc, argv, &ignored))
+    if (parse_words(command, argc, argv, &opts, &ignored))
         asked = kr_opts_count(&opts, "help") > 0;
     kr_opts_free(&opts);
     return asked;

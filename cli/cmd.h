@@ -52,6 +52,8 @@ struct kr_command {
     const char *details; /* more help that ends with examples; NULL = none */
     const struct kr_option *options;
     size_t min_operands, max_operands; /* SIZE_MAX = any number */
+    bool runs_program; /* the operands are a program and its arguments: options end before them, and
+                          --output is the command's own business */
     bool (*run)(struct kr_call *call, struct kr_err *err);
 };
 

@@ -2,6 +2,7 @@
 
 /* Pointers, since a static initialiser cannot copy another object. */
 const struct kr_command *const kr_commands[] = {
+    &kr_cmd_record,
     &kr_cmd_report,
     &kr_cmd_predict,
     &kr_cmd_explain,

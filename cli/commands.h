@@ -4,6 +4,7 @@
 
 #include "cmd.h"
 
+extern const struct kr_command kr_cmd_record;
 extern const struct kr_command kr_cmd_report;
 extern const struct kr_command kr_cmd_predict;
 extern const struct kr_command kr_cmd_explain;

@@ -139,7 +139,7 @@ bool kr_opts_parse(struct kr_opts *opts, int argc, char *const *argv, struct kr_
     bool options_over = false;
 
     opts->given = kr_xcalloc(most_given(argc, argv), sizeof *opts->given, err);
-    opts->operands = kr_xcalloc((size_t)argc, sizeof *opts->operands, err);
+    opts->operands = kr_xcalloc((size_t)argc + 1, sizeof *opts->operands, err);
     if (!opts->given || !opts->operands)
         return false;
     for (; words.at < argc; words.at++) {

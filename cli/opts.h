@@ -30,7 +30,7 @@ struct kr_opts {
     bool stop_at_operand;                           /* leave everything from the first operand on */
     struct kr_given *given;                         /* in the order of the command line */
     size_t n_given;
-    const char **operands;
+    const char **operands; /* ends with NULL */
     size_t n_operands;
     int n_used; /* how many items of argv were taken */
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kreach_decode.h"
+#include "median.h"
 #include "mem.h"
 
 enum { MAX_SECTIONS = 1 << 14 };
@@ -167,20 +168,11 @@ static bool take_info(struct reader *r, struct part *part, const struct kr_chunk
     return true;
 }
 
-static int compare_u64(const void *pa, const void *pb)
-{
-    uint64_t a, b;
-
-    memcpy(&a, pa, sizeof a);
-    memcpy(&b, pb, sizeof b);
-    return (a > b) - (a < b);
-}
-
 /* Reads a row of step times; returns their median, or 0 when there are none. */
 static uint64_t read_median(struct kr_cursor *c, uint64_t *count, struct kr_err *err)
 {
     uint64_t *steps_ns;
-    uint64_t median = 0;
+    uint64_t median;
 
     *count = kr_cursor_varint(c);
     if (*count > (uint64_t)(c->end - c->at)) /* each takes a byte or more */
@@ -192,10 +184,7 @@ static uint64_t read_median(struct kr_cursor *c, uint64_t *count, struct kr_err 
         return UINT64_MAX;
     for (uint64_t i = 0; i < *count; i++)
         steps_ns[i] = kr_cursor_varint(c);
-    qsort(steps_ns, *count, sizeof *steps_ns, compare_u64);
-    median = steps_ns[*count / 2];
-    if (*count % 2 == 0)
-        median = steps_ns[*count / 2 - 1] + (median - steps_ns[*count / 2 - 1]) / 2;
+    median = kr_median(steps_ns, *count);
     free(steps_ns);
     return median;
 }
@@ -394,6 +383,6 @@ struct kr_timeline *kr_import_kreach(const char *name, const void *data, size_t 
     if (good)
         return r.t;
     kr_timeline_free(r.t);
-    kr_wrap(err, "%s", name);
+    kr_wrap(err, "'%s'", name);
     return NULL;
 }

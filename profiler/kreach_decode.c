@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "note_name.h"
 
 #define LIMIT_NS    (INT64_C(1) << 61)
 #define MAX_DEVICES ((size_t)1024)
@@ -24,7 +25,6 @@ struct kr_decode *kr_decode_new(struct kr_timeline *t, const struct kr_section *
     d->t = t;
     d->section = section;
     d->nameless = KR_UNDEFINED;
-    d->annotation_of = KR_UNDEFINED;
     return d;
 }
 
@@ -431,6 +431,10 @@ static bool take_ranges(struct kr_decode *d, struct kr_cursor *c, struct kr_err 
         if (c->bad)
             break;
         range.end_ns = range.start_ns + (int64_t)dur_ns;
+        range.label = kr_note_name_pattern(d->t->strings, range.name, err);
+        if (range.label == KR_STR_NONE)
+            return false;
+        range.holds = kr_note_name_holds(kr_timeline_str(d->t, range.name));
         d->ranges++;
         if (!kr_links_add_range(&d->links, range, err))
             return false;
@@ -496,41 +500,13 @@ static bool place(const struct kr_decode *d, int64_t cupti_ns, int64_t *out_ns)
     return *out_ns > -LIMIT_NS && *out_ns < LIMIT_NS;
 }
 
-/* Names of ranges that differ in numbers only ("step 12") are one annotation of a site. */
-static bool site_text(struct kr_decode *d, uint32_t name, uint32_t *id, struct kr_err *err)
-{
-    char text[256];
-    size_t len;
-    size_t n = 0;
-    const char *s;
-
-    if (d->annotation_of == name) {
-        *id = d->annotation;
-        return true;
-    }
-    s = kr_strpool_get(d->t->strings, name, &len);
-    for (size_t i = 0; i < len && n < sizeof text; i++) {
-        bool digit = s[i] >= '0' && s[i] <= '9';
-
-        if (digit && n && text[n - 1] == '*')
-            continue;
-        text[n++] = digit ? '*' : s[i];
-    }
-    *id = kr_strpool_intern(d->t->strings, text, n, err);
-    d->annotation_of = name;
-    d->annotation = *id;
-    return *id != KR_STR_NONE;
-}
-
 /* The timeline's site for work of a kind launched inside a range. */
 static bool annotated_site(struct kr_decode *d, struct kr_decode_site *kind, uint32_t range,
                            uint32_t *site, struct kr_err *err)
 {
-    uint32_t annotation;
+    uint32_t annotation = d->links.ranges[range].label;
     struct kr_site key;
 
-    if (!site_text(d, d->links.ranges[range].name, &annotation, err))
-        return false;
     if (kind->annotated == KR_UNDEFINED || kind->annotation != annotation) {
         key = d->t->sites[kind->site];
         key.annotation = annotation;

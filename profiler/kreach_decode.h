@@ -39,9 +39,7 @@ struct kr_decode {
     size_t n_tracks, cap_tracks;
     struct kr_decode_site *sites;
     size_t n_sites, cap_sites;
-    uint32_t nameless;      /* site of work whose description is lost; KR_UNDEFINED until needed */
-    uint32_t annotation_of; /* cache: site text of this range name ... */
-    uint32_t annotation;    /* ... is this string id */
+    uint32_t nameless; /* site of work whose description is lost; KR_UNDEFINED until needed */
     uint64_t works, launches, ranges; /* records found, usable or not */
 };
 

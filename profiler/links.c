@@ -86,6 +86,10 @@ static void open_until(struct open_ranges *open, uint64_t thread, int64_t now_ns
             open->innermost = KR_NO_RANGE;
         close_ended(open, r->start_ns);
         r->parent = open->innermost;
+        if (r->parent != KR_NO_RANGE && l->ranges[r->parent].holds && !r->holds) {
+            r->label = l->ranges[r->parent].label;
+            r->holds = true;
+        }
         if (r->nests)
             open->innermost = (uint32_t)open->next;
     }

@@ -22,10 +22,12 @@ struct kr_launch {
 struct kr_range {
     int64_t start_ns, end_ns;
     uint64_t thread;
-    uint32_t name;                       /* string id */
-    uint32_t parent;                     /* the range around it; KR_NO_RANGE = none */
-    bool nests;                          /* push/pop: encloses what its thread does meanwhile */
-    bool has_work;                       /* the four fields below are known */
+    uint32_t name;   /* string id */
+    uint32_t label;  /* string id: what the range is called on the sites of the work inside it */
+    bool holds;      /* that label also counts for the ranges inside it */
+    uint32_t parent; /* the range around it; KR_NO_RANGE = none */
+    bool nests;      /* push/pop: encloses what its thread does meanwhile */
+    bool has_work;   /* the four fields below are known */
     int64_t first_work_ns, last_work_ns; /* extent on the device of what was launched inside */
     uint32_t track;                      /* where the first of it ran */
 };

@@ -1,0 +1,465 @@
+/* kreach record: runs a program with libkreach.so inside and saves what its processes did. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "median.h"
+#include "output.h"
+#include "record.h"
+#include "record_steps.h"
+#include "text.h"
+#include "window.h"
+
+enum { OPTIONS_BYTES = 1024, COMMAND_BYTES = 4096 };
+#define MAX_STEPS   UINT64_C(1000000)
+#define MAX_CAP_MIB (UINT64_C(1) << 20)
+
+/* One recording from beginning to end. */
+struct session {
+    struct kr_call *call;
+    struct kr_record_signals signals;
+    char library[PATH_MAX];
+    char folder[PATH_MAX];       /* of the parts; "" = not made */
+    char plain_folder[PATH_MAX]; /* of the second, plain run's */
+    char default_path[NAME_MAX + 1];
+    const char *path; /* where the recording goes */
+    char run_id[KR_RUN_ID_BYTES];
+    char options[OPTIONS_BYTES];
+    char started_ns[24];
+    struct kr_bytes calibration; /* payload; empty = not measured */
+    struct kr_record_end end;
+    struct kr_record_sum sum;
+};
+
+/* A failure of recording that must not pass for the program's status. */
+static void fail_with(struct session *s, int status, const struct kr_err *err)
+{
+    fputs("kreach: ", s->call->log);
+    kr_plain_text(s->call->log, err->msg);
+    fputc('\n', s->call->log);
+    if (s->end.status == 0 || !s->end.pid)
+        s->call->status = (enum kr_status)status;
+}
+
+static bool add_option(struct session *s, const char *text, struct kr_err *err)
+{
+    size_t len = strlen(s->options);
+    int n = snprintf(s->options + len, sizeof s->options - len, "%s%s", len ? "," : "", text);
+
+    if (n < 0 || (size_t)n >= sizeof s->options - len)
+        return kr_fail(err, KR_EARG, "the options are too long");
+    return true;
+}
+
+/* "name=SECONDS" from a duration such as 1.5s. */
+static bool add_duration(struct session *s, const char *name, struct kr_err *err)
+{
+    const char *value = kr_opts_value(&s->call->opts, name);
+    char text[64];
+    uint64_t ns;
+
+    if (!value)
+        return true;
+    if (!kr_parse_duration(value, &ns, err))
+        return kr_wrap(err, "--%s", name);
+    snprintf(text, sizeof text, "%s=%llu.%09llu", name, (unsigned long long)(ns / 1000000000),
+             (unsigned long long)(ns % 1000000000));
+    return add_option(s, text, err);
+}
+
+static bool add_number(struct session *s, const char *name, uint64_t max, struct kr_err *err)
+{
+    char text[64];
+    uint64_t number = 0;
+
+    if (!kr_opts_number(&s->call->opts, name, max, &number, err))
+        return false;
+    if (!kr_opts_count(&s->call->opts, name))
+        return true;
+    if (!number)
+        return kr_fail(err, KR_EARG, "--%s must be at least 1", name);
+    snprintf(text, sizeof text, "%s=%llu", name, (unsigned long long)number);
+    return add_option(s, text, err);
+}
+
+/* A range's name may hold commas, which are written as "\,". */
+static bool add_range(struct session *s, struct kr_err *err)
+{
+    const char *name = kr_opts_value(&s->call->opts, "range");
+    char text[512] = "range=";
+    size_t len = strlen(text);
+
+    if (!name)
+        return true;
+    if (!*name || strlen(name) > 120)
+        return kr_fail(err, KR_EARG, "--range takes a name of 1 to 120 bytes");
+    for (; *name; name++) {
+        if (*name == ',')
+            text[len++] = '\\';
+        text[len++] = *name;
+    }
+    text[len] = '\0';
+    return add_option(s, text, err);
+}
+
+/* Translates our options into those of libkreach.so. */
+static bool make_options(struct session *s, struct kr_err *err)
+{
+    static const char *const switches[] = { "launches", "nvtx", "graph-level", "profiler-api",
+                                            "yield" };
+    const struct kr_opts *opts = &s->call->opts;
+    bool calibrate = kr_opts_count(opts, "calibrate") > 0;
+
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
+        bool given = kr_opts_count(opts, switches[i]) > 0;
+
+        /* ranges without launches could not be tied to kernels; calibration needs step marks */
+        if (strcmp(switches[i], "launches") == 0)
+            given |= kr_opts_count(opts, "nvtx") > 0;
+        if (strcmp(switches[i], "nvtx") == 0)
+            given |= calibrate;
+        if (given && !add_option(s, switches[i], err))
+            return false;
+    }
+    return add_range(s, err) && add_duration(s, "delay", err) && add_duration(s, "duration", err) &&
+           add_number(s, "steps", MAX_STEPS, err) && add_number(s, "cap", MAX_CAP_MIB, err);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* Settles where the recording goes before the program runs, so that no run is wasted. */
+static bool choose_path(struct session *s, struct kr_err *err)
+{
+    struct stat st;
+
+    s->path = kr_opts_value(&s->call->opts, "output");
+    if (!s->path) {
+        snprintf(s->default_path, sizeof s->default_path, "%.200s.%ld.kreach",
+                 base_name(s->call->opts.operands[0]), (long)getpid());
+        s->path = s->default_path;
+    }
+    if (!*s->path || strcmp(s->path, "-") == 0)
+        return kr_fail(err, KR_EARG,
+                       "a recording goes into a file; standard output is the program's");
+    if (stat(s->path, &st) < 0)
+        return true;
+    if (S_ISDIR(st.st_mode))
+        return kr_fail(err, KR_EARG, "cannot write '%s': it is a directory", s->path);
+    if (!kr_opts_count(&s->call->opts, "force"))
+        return kr_fail(err, KR_EARG, "'%s' exists; give --force to replace it", s->path);
+    return true;
+}
+
+/* The program runs twice for a calibration: what it reads must be there twice. */
+static bool check_input(const struct session *s, struct kr_err *err)
+{
+    struct stat st;
+
+    if (!kr_opts_count(&s->call->opts, "calibrate") || isatty(STDIN_FILENO) ||
+        fstat(STDIN_FILENO, &st) < 0 || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
+        return true;
+    return kr_fail(err, KR_EARG,
+                   "--calibrate runs the program twice, and a pipe can be read only once; give it "
+                   "a file or /dev/null as standard input");
+}
+
+static bool prepare(struct session *s, struct kr_err *err)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(s->started_ns, sizeof s->started_ns, "%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
+    kr_record_new_id(s->run_id);
+    return kr_record_find_library(s->library, sizeof s->library, err) &&
+           kr_record_make_folder(s->path, s->folder, sizeof s->folder, err);
+}
+
+static struct kr_record_plan plan_of(const struct session *s)
+{
+    struct kr_record_plan plan = {
+        .argv = (char *const *)s->call->opts.operands,
+        .library = s->library,
+        .folder = s->folder,
+        .options = s->options,
+    };
+
+    memcpy(plan.run_id, s->run_id, sizeof plan.run_id);
+    return plan;
+}
+
+/* Runs the program again without CUPTI, so that the same steps show their true time. */
+static bool run_plain(struct session *s, off_t input_at, struct kr_record_sum *sum,
+                      struct kr_err *err)
+{
+    static const struct kr_record_fact nothing[] = { { 0 } };
+    const struct kr_record_own own = { .run_id = s->run_id, .facts = nothing };
+    struct kr_record_plan plan = plan_of(s);
+    struct kr_record_end end;
+
+    if (!kr_record_make_folder(s->path, s->plain_folder, sizeof s->plain_folder, err))
+        return false;
+    plan.folder = s->plain_folder;
+    plan.options = "plain,nvtx";
+    plan.hide_output = true;
+    if (input_at >= 0)
+        lseek(STDIN_FILENO, input_at, SEEK_SET);
+    if (!kr_record_run(&plan, &s->signals, &end, err))
+        return false;
+    if (end.status != 0)
+        return kr_fail(err, KR_EENV, "the plain run ended with status %d", end.status);
+    return kr_record_collect(s->plain_folder, &own, NULL, sum, err);
+}
+
+static bool measure_steps(struct session *s, off_t input_at, struct kr_err *err)
+{
+    struct kr_record_steps profiled = { 0 };
+    struct kr_record_steps plain = { 0 };
+    struct kr_record_sum sum;
+    bool good;
+
+    good = kr_record_steps_find(s->folder, kr_opts_value(&s->call->opts, "range"), &profiled, err);
+    if (good && !profiled.n)
+        good = kr_fail(err, KR_EENV, "no NVTX range repeats that could mark the steps");
+    if (good) {
+        kr_call_note(s->call, "running the program again without profiling");
+        good = run_plain(s, input_at, &sum, err);
+    }
+    if (good && sum.works)
+        good = kr_fail(err, KR_EENV, "this libkreach.so cannot run without profiling");
+    good = good && kr_record_steps_find(s->plain_folder, profiled.label, &plain, err);
+    if (good && !plain.n)
+        good = kr_fail(err, KR_EENV, "the plain run has no steps '%s'", profiled.label);
+    good = good && kr_record_steps_calibration(&plain, &profiled, &s->calibration, err);
+    if (good)
+        kr_call_note(s->call, "a step takes %s without profiling, %s with it (%s)",
+                     kr_text_duration((double)kr_median(plain.steps_ns, plain.n)).s,
+                     kr_text_duration((double)kr_median(profiled.steps_ns, profiled.n)).s,
+                     profiled.label);
+    kr_record_steps_free(&profiled);
+    kr_record_steps_free(&plain);
+    return good;
+}
+
+/* Runs the program, and again for its true step time when that is wanted. */
+static bool run_program(struct session *s, struct kr_err *err)
+{
+    struct kr_record_plan plan = plan_of(s);
+    off_t input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    struct kr_err why;
+    size_t left;
+
+    if (!kr_record_run(&plan, &s->signals, &s->end, err))
+        return false;
+    left = kr_record_wait_others(s->folder, &s->signals, s->call->quiet ? NULL : s->call->log);
+    if (left)
+        kr_call_warn(s->call, "%zu of its processes still run; what they do from now on is lost",
+                     left);
+    if (kr_opts_count(&s->call->opts, "calibrate") && s->end.status == 0 &&
+        !measure_steps(s, input_at, &why))
+        kr_call_warn(s->call, "no step time without profiling: %s", why.msg);
+    return true;
+}
+
+/* The command line in one text, as it was typed but for quotes. */
+static void join_command(const struct session *s, char *text, size_t room)
+{
+    size_t len = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < s->call->opts.n_operands && len < room; i++) {
+        int n = snprintf(text + len, room - len, "%s%s", i ? " " : "", s->call->opts.operands[i]);
+
+        len += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static bool save(struct session *s, struct kr_err *err)
+{
+    char command[COMMAND_BYTES];
+    char host[256] = "";
+    const struct kr_record_fact facts[] = {
+        { "recorder", KREACH_VERSION }, { "command", command },          { "host", host },
+        { "options", s->options },      { "started_ns", s->started_ns }, { 0 },
+    };
+    const struct kr_record_own own = {
+        .run_id = s->run_id,
+        .facts = facts,
+        .calibration = s->calibration.len ? &s->calibration : NULL,
+    };
+    bool replace = kr_opts_count(&s->call->opts, "force") > 0;
+    struct kr_output output;
+    bool good;
+
+    if (!kr_record_collect(s->folder, &own, NULL, &s->sum, err))
+        return false;
+    if (!s->sum.with_work)
+        return true;
+    join_command(s, command, sizeof command);
+    gethostname(host, sizeof host - 1);
+    good = kr_output_open(&output, s->path, NULL, replace, err) &&
+           kr_record_collect(s->folder, &own, output.file, &s->sum, err) &&
+           kr_output_commit(&output, err);
+    kr_output_discard(&output);
+    return good;
+}
+
+/* No process did device work: says so, and why when that is known. */
+static void tell_empty(struct session *s)
+{
+    const struct kr_record_sum *sum = &s->sum;
+    struct kr_err err = { 0 };
+
+    if (!sum->held && !*sum->error) {
+        kr_call_note(s->call, sum->processes ? "no device work inside the recorded window; "
+                                               "nothing was saved"
+                                             : "no process used the GPU; nothing was saved");
+        return;
+    }
+    if (*sum->error)
+        kr_fail(&err, KR_EENV, "nothing was recorded: %s", sum->error);
+    else
+        kr_fail(&err, KR_EENV, "nothing was recorded: %s%s%s holds CUPTI in the program",
+                *sum->other ? "'" : "", *sum->other ? sum->other : "another profiler",
+                *sum->other ? "'" : "");
+    fail_with(s, KR_STATUS_MISSING, &err);
+    kr_call_note(s->call, "'kreach doctor' shows what is in the way");
+}
+
+static void tell_losses(const struct session *s)
+{
+    const struct kr_record_sum *sum = &s->sum;
+
+    if (!sum->drops_known)
+        kr_call_warn(s->call, "incomplete: at least %s records dropped, the number is not known",
+                     kr_text_count(sum->dropped).s);
+    else if (sum->dropped)
+        kr_call_warn(s->call, "incomplete: %s records dropped", kr_text_count(sum->dropped).s);
+    if (sum->bad_times)
+        kr_call_warn(s->call, "incomplete: %s records lost their times",
+                     kr_text_count(sum->bad_times).s);
+    if (sum->not_ended)
+        kr_call_warn(s->call,
+                     "incomplete: %s of %s processes did not end cleanly; their last "
+                     "moments may be missing",
+                     kr_text_count(sum->not_ended).s, kr_text_count(sum->processes).s);
+    if (sum->damaged)
+        kr_call_warn(s->call, "incomplete: %s damaged stretches were left out",
+                     kr_text_count(sum->damaged).s);
+    if (sum->held)
+        kr_call_warn(s->call,
+                     "incomplete: in %s of %s processes another CUPTI client (%s) held the "
+                     "records",
+                     kr_text_count(sum->held).s, kr_text_count(sum->processes).s,
+                     *sum->other ? sum->other : "unknown");
+    if (*sum->error)
+        kr_call_warn(s->call, "incomplete: in a process %s", sum->error);
+    if (sum->drops_known && !sum->dropped && !sum->bad_times && !sum->not_ended && !sum->damaged &&
+        !sum->held && !*sum->error)
+        kr_call_note(s->call, "complete: nothing was dropped, every process ended cleanly");
+}
+
+static void tell(struct session *s)
+{
+    const struct kr_record_sum *sum = &s->sum;
+
+    if (s->end.stopped)
+        kr_call_warn(s->call, "interrupted twice: the program was killed");
+    if (!sum->with_work) {
+        tell_empty(s);
+        return;
+    }
+    kr_call_note(s->call, "recorded %s kernels, copies and memsets of %s process%s in %s (%s)",
+                 kr_text_count(sum->works).s, kr_text_count(sum->with_work).s,
+                 sum->with_work == 1 ? "" : "es", s->path, kr_text_bytes(sum->file_bytes).s);
+    tell_losses(s);
+    kr_call_note(s->call, "next: kreach report %s", s->path);
+}
+
+static void clean_up(struct session *s, bool saved)
+{
+    kr_bytes_free(&s->calibration);
+    if (*s->plain_folder)
+        kr_record_remove_folder(s->plain_folder);
+    if (*s->folder && saved)
+        kr_record_remove_folder(s->folder);
+}
+
+static bool run(struct kr_call *call, struct kr_err *err)
+{
+    struct session s = { .call = call };
+    bool saved = true;
+
+    if (!make_options(&s, err) || !choose_path(&s, err) || !check_input(&s, err))
+        return false;
+    kr_record_take_signals(&s.signals);
+    if (!prepare(&s, err)) {
+        fail_with(&s, KR_RECORD_FAILED, err);
+    } else if (!run_program(&s, err)) {
+        fail_with(&s, s.end.status, err);
+    } else {
+        call->status = (enum kr_status)s.end.status;
+        saved = save(&s, err);
+        if (saved)
+            tell(&s);
+        else
+            fail_with(&s, KR_RECORD_FAILED, err);
+        if (!saved && *s.folder)
+            kr_call_warn(call, "what was recorded is kept in '%s'", s.folder);
+    }
+    clean_up(&s, saved);
+    kr_record_give_signals_back(&s.signals);
+    return true;
+}
+
+static const struct kr_option options[] = {
+    { "output", 'o', "FILE", NULL, "save as FILE; by default PROGRAM.PID.kreach" },
+    { "force", 'f', NULL, NULL, "let --output replace a file" },
+    { "range", 0, "NAME", NULL, "record only inside NVTX ranges of this name" },
+    { "delay", 0, "TIME", NULL, "begin that long after the program first used CUDA, as in 30s" },
+    { "duration", 0, "TIME", NULL, "stop after that long" },
+    { "steps", 0, "N", NULL, "stop after N steps that look alike" },
+    { "profiler-api", 0, NULL, NULL, "record between cudaProfilerStart and cudaProfilerStop" },
+    { "nvtx", 0, NULL, NULL, "record NVTX ranges too, and launches to tie kernels to them" },
+    { "launches", 0, NULL, NULL, "record launch calls too" },
+    { "graph-level", 0, NULL, NULL, "one record for each CUDA graph launch: cheaper, no kernels" },
+    { "calibrate", 0, NULL, NULL,
+      "run the program again without profiling for its true step time (needs NVTX ranges)" },
+    { "cap", 0, "MIB", NULL, "most memory for records in flight, in each process; 512 by default" },
+    { "yield", 0, NULL, NULL, "let other CUPTI clients, such as torch.profiler, take over" },
+    { 0 },
+};
+
+static const char details[] =
+    "The program keeps its terminal, streams, signals and exit status, and so does every process\n"
+    "it starts; each that uses the GPU is recorded. A program killed by signal N gives 128+N. 125\n"
+    "means that recording failed, 126 that the program cannot be run, 127 that it is not there,\n"
+    "4 that it used CUDA and nothing could be recorded ('kreach doctor' shows why).\n"
+    "\n"
+    "Ctrl-C is the program's: what it did until then is saved. A second one kills it.\n"
+    "\n"
+    "Examples:\n"
+    "  kreach record -- python3 train.py --epochs 1\n"
+    "  kreach record --delay 60s --duration 5s -o serve.kreach -- vllm serve MODEL\n"
+    "  kreach record --nvtx --calibrate -- python3 train.py\n";
+
+const struct kr_command kr_cmd_record = {
+    .name = "record",
+    .args = "[--] PROGRAM [ARGUMENT...]",
+    .summary = "run a program and record its GPU work",
+    .details = details,
+    .options = options,
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .runs_program = true,
+    .run = run,
+};
