@@ -1,0 +1,177 @@
+/* What the library shows to the outside: its constructor, the entries for CUDA and NVTX, and the
+ * functions that it stands in front of. */
+#include "cap_nvtx.h"
+#include "cap_say.h"
+#include "cap_session.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/*
+ * Every process of the run passes here, shells included: two variables, nothing else. CUDA loads
+ * us by the first one in the processes that use it, statically linked ones too.
+ */
+__attribute__((constructor)) static void on_load(void)
+{
+    Dl_info self;
+
+    if (cap_opts_disabled() || dladdr(&cap_session, &self) == 0 || !self.dli_fname)
+        return;
+    setenv("CUDA_INJECTION64_PATH", self.dli_fname, 0);
+    if (cap_nvtx_wanted())
+        setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
+}
+
+EXPORT int InitializeInjection(void);
+EXPORT int InitializeInjectionNvtx2(const void *(*get_export_table)(uint32_t));
+
+/* cuInit calls this. The answer 1 means that all is well; an injection never makes cuInit fail. */
+int InitializeInjection(void)
+{
+    if (!cap_opts_disabled())
+        cap_session_start();
+    return 1;
+}
+
+/* NVTX calls this at the program's first range; 0 makes its functions do nothing. */
+int InitializeInjectionNvtx2(const void *(*get_export_table)(uint32_t))
+{
+    return !cap_opts_disabled() && cap_nvtx_wanted() && cap_nvtx_install(get_export_table);
+}
+
+/* The function that ours stands in front of. */
+static void *next(const char *name)
+{
+    return dlsym(RTLD_NEXT, name);
+}
+
+static _Noreturn void leave(const char *name, int status)
+{
+    cap_session_finish(KREACH_END_FAST, name);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+/* multiprocessing's workers and others that skip atexit end here. */
+EXPORT void _exit(int status)
+{
+    leave("_exit", status);
+}
+
+EXPORT void _Exit(int status)
+{
+    leave("_Exit", status);
+}
+
+/* What an exec that failed left behind: the process lives on and is recorded again. */
+static void resume(bool was_active)
+{
+    const int saved = errno;
+
+    if (was_active)
+        cap_session_resume();
+    errno = saved;
+}
+
+static bool before_exec(void)
+{
+    const bool active = cap_session_active();
+
+    if (active)
+        cap_session_finish(KREACH_END_EXEC, "");
+    return active;
+}
+
+#define EXEC(name, parameters, ...)                                                                \
+    EXPORT int name parameters                                                                     \
+    {                                                                                              \
+        int(*real) parameters;                                                                     \
+        const bool active = before_exec();                                                         \
+                                                                                                   \
+        *(void **)&real = next(#name);                                                             \
+        int result = real ? real(__VA_ARGS__) : -1;                                                \
+        resume(active);                                                                            \
+        return result;                                                                             \
+    }
+
+EXEC(execve, (const char *path, char *const argv[], char *const envp[]), path, argv, envp)
+EXEC(execv, (const char *path, char *const argv[]), path, argv)
+EXEC(execvp, (const char *file, char *const argv[]), file, argv)
+EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), file, argv, envp)
+EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), fd, argv, envp)
+
+/*
+ * Another CUPTI client in the process. CUPTI has one pair of callbacks: whoever registers last gets
+ * all buffers. We let it, note the gap, and take over again when it has finished.
+ */
+EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete);
+EXPORT int cuptiActivityDisable(uint32_t kind);
+EXPORT int cuptiFinalize(void);
+
+static void *next_cupti(const char *name)
+{
+    void *found = next(name);
+
+    if (!found && cap_session.cupti.handle)
+        found = dlsym(cap_session.cupti.handle, name);
+    return found;
+}
+
+int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
+{
+    int (*real)(cupti_request_fn *, cupti_complete_fn *);
+    struct cap_session *s = &cap_session;
+
+    *(void **)&real = next_cupti("cuptiActivityRegisterCallbacks");
+    if (!real)
+        return CUPTI_E_NOT_INITIALIZED;
+    if (cap_session_active()) {
+        const uint64_t now_ns = cap_cupti_now(s);
+        uint64_t not_taken = 0;
+
+        if (atomic_load(&s->taken_over_ns) == 0)
+            s->cupti.flush_all(CUPTI_FLUSH_COMPLETE); /* what is complete still comes to us */
+        atomic_store(&s->foreign_complete, complete);
+        if (atomic_compare_exchange_strong(&s->taken_over_ns, &not_taken, now_ns ? now_ns : 1))
+            cap_say("another CUPTI client (torch.profiler?) takes over the records; kreach notes a "
+                    "gap and goes on after it");
+        atomic_store(&s->rearm, 0);
+    }
+    return real(request, complete);
+}
+
+static void foreign_is_done(void)
+{
+    struct cap_session *s = &cap_session;
+
+    if (!cap_session_active() || atomic_load(&s->taken_over_ns) == 0)
+        return;
+    atomic_store(&s->rearm, 1);
+    cap_wake_up(&s->wake);
+}
+
+int cuptiActivityDisable(uint32_t kind)
+{
+    int (*real)(uint32_t);
+
+    *(void **)&real = next_cupti("cuptiActivityDisable");
+    int result = real ? real(kind) : CUPTI_E_NOT_INITIALIZED;
+    if (kind == CUPTI_KIND_CONCURRENT_KERNEL || kind == CUPTI_KIND_KERNEL)
+        foreign_is_done();
+    return result;
+}
+
+int cuptiFinalize(void)
+{
+    int (*real)(void);
+
+    *(void **)&real = next_cupti("cuptiFinalize");
+    int result = real ? real() : CUPTI_E_NOT_INITIALIZED;
+    foreign_is_done();
+    return result;
+}

@@ -1,0 +1,17 @@
+/* What the process knows about itself and its machine. */
+#ifndef CAP_SELF_H
+#define CAP_SELF_H
+
+#include "cap_recorder.h"
+
+/** Process ids and start time. */
+void cap_self_identify(struct cap_identity *id);
+
+/** OUT/kreach.PID.START.part, or OUT.PID.START.part when OUT is no folder. */
+void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *id, char *out,
+                        size_t room);
+
+/** Adds command, cwd, host, versions and ranks to the recorder's info. */
+void cap_self_describe(struct cap_recorder *r);
+
+#endif

@@ -1,0 +1,344 @@
+#include "cap_session.h"
+
+#include "cap_cuda.h"
+#include "cap_nvtx.h"
+#include "cap_say.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STACK_BYTES (256u << 10)
+
+struct cap_session cap_session;
+
+static bool advance(struct cap_session *s, uint32_t from, uint32_t to)
+{
+    return atomic_compare_exchange_strong(&s->phase, &from, to);
+}
+
+bool cap_session_active(void)
+{
+    return atomic_load(&cap_session.phase) == CAP_ON && cap_session.pid == getpid();
+}
+
+/* A process that cannot be recorded says so once, on stderr and in a file of its own. */
+static void fail(struct cap_session *s, const char *what, const char *why)
+{
+    char text[768];
+
+    snprintf(text, sizeof text, "%s: %s", what, why);
+    cap_say("process %d is not recorded: %s", (int)s->pid, text);
+    cap_recorder_info(&s->recorder, "failed", text);
+    s->recorder.wanted = true;
+    cap_recorder_end(&s->recorder, KREACH_END_EXIT, "not recorded");
+    cap_recorder_close(&s->recorder);
+    atomic_store(&s->phase, CAP_INERT);
+}
+
+static void fail_busy(struct cap_session *s, const char *other)
+{
+    char text[160];
+
+    snprintf(text, sizeof text, "%s holds CUPTI", other[0] ? other : "another client");
+    cap_recorder_gap(&s->recorder, KREACH_GAP_BUSY, 0, 0, other);
+    fail(s, text,
+         "end that tool, or use its recording; kreach cannot share CUPTI with it (result 39)");
+}
+
+static void no_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
+{
+    const struct cupti_callback_data *call = data;
+
+    (void)user;
+    if (domain != CUPTI_DOMAIN_DRIVER || call->site != CUPTI_SITE_EXIT)
+        return;
+    if (cbid == CUPTI_DRIVER_PROFILER_START)
+        cap_window_want(&cap_session, true);
+    else if (cbid == CUPTI_DRIVER_PROFILER_STOP)
+        cap_window_want(&cap_session, false);
+}
+
+/* Takes the only subscription, so that a conflict shows now and not as an empty recording. */
+static bool subscribe(struct cap_session *s)
+{
+    char other[CUPTI_SUBSCRIBER_NAME_BYTES * 2] = "";
+    struct cupti_subscriber_params params = { .struct_bytes = sizeof params,
+                                              .name = "kreach",
+                                              .other_name = other,
+                                              .other_bytes = sizeof other };
+    int result = CUPTI_OK;
+
+    if (s->opts.yield && !s->opts.profiler_api)
+        return true;
+    if (s->cupti.subscribe_v2)
+        result = s->cupti.subscribe_v2(&s->subscriber, no_callback, NULL, &params);
+    else if (s->cupti.subscribe)
+        result = s->cupti.subscribe(&s->subscriber, no_callback, NULL);
+    if (result == CUPTI_E_BUSY || result == CUPTI_E_MAX_LIMIT_REACHED) {
+        fail_busy(s, other);
+        return false;
+    }
+    if (result != CUPTI_OK) {
+        fail(s, "CUPTI refused to start", cap_cupti_explain(result));
+        return false;
+    }
+    if (s->opts.profiler_api && s->cupti.enable_callback) {
+        s->cupti.enable_callback(1, s->subscriber, CUPTI_DOMAIN_DRIVER,
+                                 CUPTI_DRIVER_PROFILER_START);
+        s->cupti.enable_callback(1, s->subscriber, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_STOP);
+    }
+    return true;
+}
+
+int cap_kinds_enable(struct cap_session *s)
+{
+    const uint32_t kernels =
+        s->opts.graph_level ? CUPTI_KIND_GRAPH_TRACE : CUPTI_KIND_CONCURRENT_KERNEL;
+    const uint32_t kinds[] = { kernels, CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY,
+                               CUPTI_KIND_MEMCPY2, CUPTI_KIND_MEMSET };
+    const size_t n = s->opts.kernels_only ? 2 : CAP_COUNT(kinds);
+
+    for (size_t i = kinds[0] == kinds[1]; i < n; i++) {
+        int result = s->cupti.enable(kinds[i]);
+        if (result != CUPTI_OK)
+            return result;
+    }
+    if (s->opts.launches && !cap_cupti_enable_launches(&s->cupti))
+        cap_say("this CUPTI records no launch calls");
+    return CUPTI_OK;
+}
+
+void cap_kinds_disable(struct cap_session *s)
+{
+    static const uint32_t kinds[] = {
+        CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY,  CUPTI_KIND_MEMCPY2, CUPTI_KIND_MEMSET,
+        CUPTI_KIND_GRAPH_TRACE,       CUPTI_KIND_RUNTIME, CUPTI_KIND_DRIVER
+    };
+    const size_t n = s->opts.launches ? 7 : s->opts.graph_level ? 5 : 4;
+
+    for (size_t i = 0; i < n; i++)
+        s->cupti.disable(kinds[i]);
+}
+
+uint64_t cap_cupti_now(const struct cap_session *s)
+{
+    uint64_t now = 0;
+
+    return s->cupti.get_timestamp(&now) == CUPTI_OK ? now : 0;
+}
+
+/* Zeroing then happens on our thread, not on the one that launches. */
+static void set_attributes(struct cap_session *s)
+{
+    uint8_t yes = 1;
+    size_t bytes = sizeof yes;
+
+    if (s->cupti.set_attribute)
+        s->cupti.set_attribute(CUPTI_ATTR_ZEROED_BUFFERS, &bytes, &yes);
+    if (s->cupti.set_thread_id_type)
+        s->cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
+}
+
+static bool start_worker(struct cap_session *s)
+{
+    pthread_attr_t attr;
+    sigset_t all;
+    sigset_t before;
+
+    /* A signal of the program's must never run on our thread. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&s->worker, &attr, cap_worker_main, s);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed == 0;
+}
+
+static void describe(struct cap_session *s, int driver_version)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%u", s->cupti.version);
+    cap_recorder_info(&s->recorder, "cupti", text);
+    cap_recorder_info(&s->recorder, "cupti_path", s->cupti.path);
+    snprintf(text, sizeof text, "%d.%d", driver_version / 1000, driver_version % 1000 / 10);
+    cap_recorder_info(&s->recorder, "cuda", text);
+}
+
+static bool start_recording(struct cap_session *s)
+{
+    const bool shut =
+        (s->opts.range[0] && !cap_nvtx_inside()) || s->opts.profiler_api || s->opts.delay_ns > 0;
+
+    set_attributes(s);
+    int result = s->cupti.register_callbacks(cap_request, cap_complete);
+    s->ready_ns = cap_now_ns();
+    s->opened_mono_ns = s->ready_ns;
+    atomic_store(&s->window, shut ? CAP_SHUT : CAP_OPEN);
+    atomic_store(&s->window_wanted, !shut);
+    if (result == CUPTI_OK && !shut)
+        result = cap_kinds_enable(s);
+    if (result != CUPTI_OK) {
+        fail(s, "CUPTI refused to record", cap_cupti_explain(result));
+        return false;
+    }
+    atomic_store(&s->phase, CAP_ON);
+    if (!start_worker(s)) {
+        cap_kinds_disable(s);
+        fail(s, "cannot start a thread", "the process is at its limit of threads or memory");
+        return false;
+    }
+    return true;
+}
+
+static void at_exit(void)
+{
+    cap_session_finish(KREACH_END_EXIT, "");
+}
+
+static void at_quick_exit_(void)
+{
+    cap_session_finish(KREACH_END_FAST, "quick_exit");
+}
+
+static void register_ends(struct cap_session *s)
+{
+    static atomic_bool registered; /* handlers cannot be taken back, and a fork inherits them */
+
+    cap_signals_open(s);
+    if (atomic_exchange(&registered, true))
+        return;
+    atexit(at_exit);
+    at_quick_exit(at_quick_exit_);
+    pthread_atfork(NULL, NULL, cap_session_forget);
+}
+
+void cap_session_start(void)
+{
+    struct cap_session *s = &cap_session;
+    const int driver_version = cap_cuda_version();
+    char why[512];
+
+    if (!advance(s, CAP_UNINIT, CAP_STARTING))
+        return;
+    s->pid = getpid();
+    cap_opts_read(&s->opts);
+    if (s->opts.out[0] == '\0') {
+        cap_say("KREACH_OUT is not set, so nothing is recorded");
+        atomic_store(&s->phase, CAP_INERT);
+        return;
+    }
+    if (!cap_recorder_open(&s->recorder, &s->opts)) {
+        cap_say("process %d is not recorded: out of memory", (int)s->pid);
+        atomic_store(&s->phase, CAP_INERT);
+        return;
+    }
+    s->recorder.append = s->sections > 0;
+    if (!cap_cupti_open(&s->cupti, driver_version, why, sizeof why)) {
+        fail(s, "CUPTI is missing", why);
+        return;
+    }
+    describe(s, driver_version);
+    if (!cap_callbacks_open(s)) {
+        fail(s, "no buffers", "out of memory");
+        return;
+    }
+    if (subscribe(s) && start_recording(s))
+        register_ends(s);
+}
+
+/*
+ * The worker is stuck inside CUPTI and will not come back. What it had gathered is written from
+ * here without another CUPTI call, since that might block the same way.
+ */
+static void last_words(struct cap_session *s)
+{
+    char detail[96];
+
+    snprintf(detail, sizeof detail, "CUPTI did not answer for %llu ms; it holds %llu buffers",
+             (unsigned long long)(s->opts.deadline_ns / 1000000),
+             (unsigned long long)cap_pool_outstanding(&s->pool));
+    cap_say("%s; the end of this recording is missing", detail);
+    cap_recorder_lost(&s->recorder, KREACH_LOST_DEADLINE, 0, 0, detail);
+    cap_recorder_end(&s->recorder, (enum kreach_end)s->end, s->end_detail);
+    atomic_store(&s->phase, CAP_DONE);
+}
+
+static void wait_for_end(struct cap_session *s)
+{
+    const uint64_t start_ns = cap_now_ns();
+
+    for (;;) {
+        uint32_t ticket = cap_wake_ticket(&s->done);
+        uint32_t in_cupti = CAP_OWNER_IN_CUPTI;
+        uint64_t waited_ns = cap_now_ns() - start_ns;
+
+        if (atomic_load(&s->phase) != CAP_DRAINING)
+            return;
+        if (waited_ns >= s->opts.deadline_ns &&
+            atomic_compare_exchange_strong(&s->owner, &in_cupti, CAP_OWNER_STOLEN)) {
+            last_words(s);
+            return;
+        }
+        /* Decoding or writing may take as long again before we leave it behind. */
+        if (waited_ns >= 2 * s->opts.deadline_ns)
+            return;
+        uint64_t until_ns = waited_ns < s->opts.deadline_ns ? s->opts.deadline_ns - waited_ns
+                                                            : s->opts.deadline_ns / 20 + 1;
+        cap_wake_wait(&s->done, ticket, until_ns);
+    }
+}
+
+void cap_session_finish(enum kreach_end end, const char *detail)
+{
+    struct cap_session *s = &cap_session;
+
+    if (atomic_load(&s->phase) < CAP_ON || s->pid != getpid())
+        return;
+    if (advance(s, CAP_ON, CAP_DRAINING)) {
+        s->end = end;
+        snprintf(s->end_detail, sizeof s->end_detail, "%s", detail);
+        s->exit_context = cap_cuda_current_context();
+        atomic_store(&s->end_asked, 1);
+        cap_wake_up(&s->wake);
+    }
+    wait_for_end(s);
+}
+
+void cap_session_resume(void)
+{
+    struct cap_session *s = &cap_session;
+
+    if (atomic_load(&s->phase) != CAP_DONE)
+        return;
+    cap_recorder_close(&s->recorder);
+    s->sections++;
+    s->subscriber = NULL;
+    s->exit_context = NULL;
+    s->window_shut_ns = 0;
+    s->delay_over = false;
+    s->drops_unknown = false;
+    atomic_store(&s->end_asked, 0);
+    atomic_store(&s->owner, CAP_OWNER_WORKER);
+    atomic_store(&s->taken_over_ns, 0);
+    atomic_store(&s->phase, CAP_UNINIT);
+    cap_session_start();
+}
+
+void cap_session_forget(void)
+{
+    struct cap_session *s = &cap_session;
+
+    if (atomic_load(&s->phase) == CAP_UNINIT)
+        return;
+    cap_signals_forget();
+    cap_sink_close(&s->recorder.sink);
+    /* CUPTI's copy of its state in this process still points into the pool: it stays mapped. */
+    memset(s, 0, sizeof *s);
+}

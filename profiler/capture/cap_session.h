@@ -1,0 +1,120 @@
+/*
+ * One recording of one process: from cuInit to the end of the process, its exec, or its window.
+ *
+ * Phases only move forward, by atomic exchange, so that any number of threads may try to end a
+ * session and one does. The worker thread owns the recorder and makes all CUPTI calls after the
+ * start, except opening a window. No lock of ours is ever held, least of all during a CUPTI call.
+ */
+#ifndef CAP_SESSION_H
+#define CAP_SESSION_H
+
+#include "cap_cupti.h"
+#include "cap_opts.h"
+#include "cap_pool.h"
+#include "cap_recorder.h"
+#include "cap_wake.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+enum cap_phase {
+    CAP_UNINIT,   /* CUDA has not called yet */
+    CAP_STARTING, /* inside InitializeInjection */
+    CAP_ON,
+    CAP_DRAINING, /* someone is ending it */
+    CAP_DONE,     /* ended; the file is complete */
+    CAP_INERT,    /* nothing is recorded in this process; said why */
+};
+
+/* Who may touch the recorder. */
+enum cap_owner {
+    CAP_OWNER_WORKER,
+    CAP_OWNER_IN_CUPTI, /* the worker, which is inside a CUPTI call: the ending may be taken over */
+    CAP_OWNER_STOLEN,   /* the worker never came back; whoever ends the process has it */
+};
+
+enum cap_window_state { CAP_SHUT, CAP_MOVING, CAP_OPEN };
+
+struct cap_session {
+    _Atomic uint32_t phase; /* enum cap_phase */
+    pid_t pid;
+    uint32_t sections; /* earlier sections of this process, when an exec failed */
+    struct cap_opts opts;
+    struct cap_cupti cupti;
+    cupti_subscriber_handle subscriber;
+    struct cap_pool pool;
+    struct cap_pool discard;    /* for requests over the limit; see cap_callbacks.c */
+    _Atomic uint64_t discarded; /* records thrown away there, not yet in the file */
+    struct cap_recorder recorder;
+
+    pthread_t worker;
+    struct cap_wake wake; /* of the worker */
+    struct cap_wake done; /* of those who wait for the end */
+    _Atomic uint32_t owner;
+    uint32_t end; /* enum kreach_end; set before phase becomes CAP_DRAINING is seen by the worker */
+    char end_detail[64];
+    _Atomic uint32_t end_asked;
+    void *exit_context; /* CUDA context of the thread that ends the process */
+
+    _Atomic uint32_t window; /* enum cap_window_state */
+    _Atomic uint32_t window_wanted;
+    _Atomic uint64_t window_opened_ns; /* CUPTI's clock; 0 = the worker has seen it */
+    uint64_t window_shut_ns;           /* CUPTI's clock; worker only */
+    uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up */
+    uint64_t opened_mono_ns;           /* MONOTONIC, when recording began */
+    bool delay_over;                   /* worker only, like the next */
+    int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading */
+    bool drops_unknown;                /* CUPTI's counter failed once; said so */
+
+    _Atomic(cupti_complete_fn *) foreign_complete; /* of a client that took the buffers */
+    _Atomic uint64_t taken_over_ns;                /* CUPTI's clock when it did; 0 = it has not */
+    _Atomic uint32_t rearm;                        /* 1 = it has finished */
+    uint64_t rearmed_from_ns, rearmed_ns;          /* a takeover to be noted; worker only */
+};
+
+extern struct cap_session cap_session;
+
+/** Called from cuInit: reads the options and begins to record, unless that has happened. */
+void cap_session_start(void);
+
+/**
+ * Ends the recording of this process and waits until the file is complete, at most the deadline.
+ * Any thread, any number of times; does nothing where nothing is recorded, and in a child that
+ * shares or inherited our memory.
+ */
+void cap_session_finish(enum kreach_end end, const char *detail);
+
+/** After an exec that failed: begins the next section of the same file. */
+void cap_session_resume(void);
+
+/** True while this very process is being recorded. */
+bool cap_session_active(void);
+
+/** The worker thread; its argument is the session. */
+void *cap_worker_main(void *session);
+
+/** In a forked child: forgets the parent's session without touching CUPTI or the file. */
+void cap_session_forget(void);
+
+/* Callbacks given to CUPTI. */
+void cap_request(uint8_t **buffer, size_t *bytes, size_t *max_records);
+void cap_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+                  size_t valid_bytes);
+bool cap_callbacks_open(struct cap_session *s);
+
+/** Switches the kinds of records on; an enum cupti_result. Not under any lock. */
+int cap_kinds_enable(struct cap_session *s);
+void cap_kinds_disable(struct cap_session *s);
+
+/** CUPTI's clock now, 0 if it does not tell. */
+uint64_t cap_cupti_now(const struct cap_session *s);
+
+/** Asks to record (or not) from now on; opening takes effect before it returns. Any thread. */
+void cap_window_want(struct cap_session *s, bool open);
+
+/** Handlers for SIGTERM, SIGINT and SIGHUP where the disposition is the default one. */
+void cap_signals_open(struct cap_session *s);
+void cap_signals_forget(void);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * A terminating signal that the program does not handle: the file is completed, then the process
+ * dies of the signal as it would have.
+ *
+ * The handler only wakes a thread of ours. Flushing inside it could wait for a lock that the
+ * interrupted thread holds.
+ */
+#include "cap_session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define STACK_BYTES (128u << 10)
+#define NEVER_NS    3600000000000ULL
+
+static const int handled[] = { SIGTERM, SIGINT, SIGHUP };
+
+static struct cap_wake reaper_wake;
+static _Atomic int caught;
+static _Atomic int reaper_pid; /* the process whose reaper thread runs; 0 = none */
+
+static void die_of(int signo)
+{
+    struct sigaction action = { .sa_handler = SIG_DFL };
+    sigset_t set;
+
+    sigaction(signo, &action, NULL);
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    raise(signo);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void handle(int signo)
+{
+    const int saved = errno;
+    int none = 0;
+
+    /* A second signal, or one in a forked child, does not wait for anything. */
+    if (atomic_load(&reaper_pid) != getpid() ||
+        !atomic_compare_exchange_strong(&caught, &none, signo))
+        die_of(signo);
+    else
+        cap_wake_up(&reaper_wake);
+    errno = saved;
+}
+
+static void *reap(void *unused)
+{
+    char text[32];
+
+    (void)unused;
+    for (;;) {
+        const uint32_t ticket = cap_wake_ticket(&reaper_wake);
+        const int signo = atomic_load(&caught);
+        if (signo != 0) {
+            snprintf(text, sizeof text, "signal %d", signo);
+            cap_session_finish(KREACH_END_SIGNAL, text);
+            die_of(signo);
+        }
+        cap_wake_wait(&reaper_wake, ticket, NEVER_NS);
+    }
+    return NULL;
+}
+
+static bool start_reaper(void)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    sigset_t all;
+    sigset_t before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, STACK_BYTES);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    int failed = pthread_create(&thread, &attr, reap, NULL);
+    pthread_attr_destroy(&attr);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed == 0;
+}
+
+void cap_signals_open(struct cap_session *s)
+{
+    struct sigaction now;
+    struct sigaction ours = { .sa_handler = handle, .sa_flags = SA_RESTART | SA_ONSTACK };
+    bool ready = atomic_load(&reaper_pid) == s->pid;
+
+    sigfillset(&ours.sa_mask);
+    for (size_t i = 0; i < CAP_COUNT(handled); i++) {
+        if (sigaction(handled[i], NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||
+            now.sa_handler != SIG_DFL)
+            continue;
+        if (!ready) {
+            if (!start_reaper())
+                return;
+            atomic_store(&reaper_pid, s->pid);
+            ready = true;
+        }
+        sigaction(handled[i], &ours, NULL);
+    }
+}
+
+void cap_signals_forget(void)
+{
+    const struct sigaction standard = { .sa_handler = SIG_DFL };
+    struct sigaction now;
+
+    atomic_store(&reaper_pid, 0);
+    atomic_store(&caught, 0);
+    for (size_t i = 0; i < CAP_COUNT(handled); i++) {
+        if (sigaction(handled[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+            now.sa_handler == handle)
+            sigaction(handled[i], &standard, NULL);
+    }
+}

@@ -1,0 +1,216 @@
+#include "cap_tables.h"
+
+#include <string.h>
+
+#define FIRST_SLOTS      1024u
+#define POINTER_SLOTS    65536u
+#define NAME_TABLE_LIMIT (1u << 18)
+
+__extension__ typedef unsigned __int128 wide_t;
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    const wide_t wide = (wide_t)a * b;
+
+    return (uint64_t)wide ^ (uint64_t)(wide >> 64);
+}
+
+/* Two independent 64-bit hashes of len bytes (odd multipliers chosen at random by us). */
+static void hash128(const void *data, size_t len, uint64_t out[2])
+{
+    const uint8_t *p = data;
+    uint64_t a = len ^ UINT64_C(0x8a51a1f3c9d6e2b7);
+    uint64_t b = len ^ UINT64_C(0x3c79ac492ba7b653);
+    uint64_t word = 0;
+
+    for (; len >= 8; p += 8, len -= 8) {
+        memcpy(&word, p, 8);
+        a = mix(a ^ word, UINT64_C(0x9fb21c651e98df25));
+        b = mix(b ^ word, UINT64_C(0xd6e8feb86659fd93)) + a;
+    }
+    word = 0;
+    memcpy(&word, p, len);
+    out[0] = mix(a ^ word, UINT64_C(0xbf58476d1ce4e5b9));
+    out[1] = mix(b ^ word, UINT64_C(0x94d049bb133111eb)) ^ out[0];
+}
+
+static uint64_t hash64(const void *data, size_t len)
+{
+    uint64_t hash[2];
+
+    hash128(data, len, hash);
+    return hash[0];
+}
+
+void cap_table_init(struct cap_table *t, uint32_t key_bytes, uint32_t limit)
+{
+    *t = (struct cap_table){ .key_bytes = key_bytes, .limit = limit };
+}
+
+static size_t slot_bytes(const struct cap_table *t)
+{
+    return sizeof(uint32_t) + t->key_bytes;
+}
+
+void cap_table_free(struct cap_table *t)
+{
+    cap_pages_free(t->slots, t->n_slots * slot_bytes(t));
+    t->slots = NULL;
+    t->n_slots = 0;
+    t->n_used = 0;
+}
+
+/* The slot of a key, or the empty one where it belongs. */
+static uint8_t *find_slot(uint8_t *slots, uint32_t n_slots, size_t stride, const void *key)
+{
+    const size_t key_bytes = stride - sizeof(uint32_t);
+
+    for (uint64_t at = hash64(key, key_bytes);; at++) {
+        uint8_t *slot = slots + (at & (n_slots - 1)) * stride;
+        uint32_t id = 0;
+        memcpy(&id, slot, sizeof id);
+        if (id == 0 || memcmp(slot + sizeof id, key, key_bytes) == 0)
+            return slot;
+    }
+}
+
+static bool rehash(struct cap_table *t, uint32_t n_slots)
+{
+    const size_t stride = slot_bytes(t);
+    uint8_t *slots = cap_pages(n_slots * stride);
+
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < t->n_slots; i++) {
+        const uint8_t *old = t->slots + i * stride;
+        uint32_t id = 0;
+        memcpy(&id, old, sizeof id);
+        if (id != 0)
+            memcpy(find_slot(slots, n_slots, stride, old + sizeof id), old, stride);
+    }
+    cap_pages_free(t->slots, t->n_slots * stride);
+    t->slots = slots;
+    t->n_slots = n_slots;
+    return true;
+}
+
+static bool make_room(struct cap_table *t)
+{
+    if (t->n_used >= t->limit) {
+        memset(t->slots, 0, t->n_slots * slot_bytes(t));
+        t->n_used = 0;
+        return true;
+    }
+    if (t->n_used * 2 < t->n_slots)
+        return true;
+    return rehash(t, t->n_slots ? t->n_slots * 2 : FIRST_SLOTS);
+}
+
+uint32_t cap_table_id(struct cap_table *t, const void *key, bool *is_new)
+{
+    uint32_t id = 0;
+
+    *is_new = false;
+    if (!make_room(t))
+        return CAP_ID_NONE;
+    uint8_t *slot = find_slot(t->slots, t->n_slots, slot_bytes(t), key);
+    memcpy(&id, slot, sizeof id);
+    if (id != 0)
+        return id - 1;
+    id = ++t->next_id;
+    memcpy(slot, &id, sizeof id);
+    memcpy(slot + sizeof id, key, t->key_bytes);
+    t->n_used++;
+    *is_new = true;
+    return id - 1;
+}
+
+struct cap_name_slot {
+    const char *pointer;
+    uint64_t hash[2]; /* of the text when it was last looked at */
+    uint32_t id, epoch;
+};
+
+bool cap_names_init(struct cap_names *n)
+{
+    *n = (struct cap_names){ .n_slots = POINTER_SLOTS, .epoch = 1 };
+    cap_table_init(&n->by_text, 2 * sizeof(uint64_t), NAME_TABLE_LIMIT);
+    n->by_text.next_id = 1; /* 0 is the empty name */
+    n->by_pointer = cap_pages(POINTER_SLOTS * sizeof *n->by_pointer);
+    return n->by_pointer != NULL;
+}
+
+void cap_names_free(struct cap_names *n)
+{
+    cap_pages_free(n->by_pointer, POINTER_SLOTS * sizeof *n->by_pointer);
+    n->by_pointer = NULL;
+    cap_table_free(&n->by_text);
+}
+
+void cap_names_batch(struct cap_names *n)
+{
+    n->epoch++;
+}
+
+static uint32_t intern(struct cap_names *n, const uint64_t hash[2], const char *name, size_t len,
+                       struct cap_bytes *out)
+{
+    bool is_new = false;
+    uint32_t id = cap_table_id(&n->by_text, hash, &is_new);
+
+    if (is_new)
+        cap_put_text(out, name, len);
+    return id;
+}
+
+uint32_t cap_names_id_of(struct cap_names *n, const char *name, size_t len, struct cap_bytes *out)
+{
+    uint64_t hash[2];
+
+    if (len == 0)
+        return 0;
+    if (len > CAP_NAME_LIMIT_BYTES)
+        len = CAP_NAME_LIMIT_BYTES;
+    hash128(name, len, hash);
+    return intern(n, hash, name, len, out);
+}
+
+static struct cap_name_slot *pointer_slot(struct cap_names *n, const char *name)
+{
+    if (n->n_used * 2 >= n->n_slots) { /* a cache: emptying it loses nothing */
+        memset(n->by_pointer, 0, n->n_slots * sizeof *n->by_pointer);
+        n->n_used = 0;
+    }
+    for (uint64_t at = mix((uintptr_t)name, UINT64_C(0x9fb21c651e98df25));; at++) {
+        struct cap_name_slot *slot = &n->by_pointer[at & (n->n_slots - 1)];
+        if (slot->pointer == name)
+            return slot;
+        if (!slot->pointer) {
+            slot->pointer = name;
+            n->n_used++;
+            return slot;
+        }
+    }
+}
+
+uint32_t cap_names_id(struct cap_names *n, const char *name, struct cap_bytes *out)
+{
+    uint64_t hash[2];
+
+    if (!name || name[0] == '\0')
+        return 0;
+    struct cap_name_slot *slot = pointer_slot(n, name);
+    if (slot->epoch == n->epoch)
+        return slot->id;
+    size_t len = strnlen(name, CAP_NAME_LIMIT_BYTES);
+    hash128(name, len, hash);
+    if (slot->epoch == 0 || memcmp(slot->hash, hash, sizeof hash) != 0) {
+        uint32_t id = intern(n, hash, name, len, out);
+        if (id == CAP_ID_NONE)
+            return 0;
+        memcpy(slot->hash, hash, sizeof hash);
+        slot->id = id;
+    }
+    slot->epoch = n->epoch;
+    return slot->id;
+}

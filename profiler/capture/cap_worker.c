@@ -1,0 +1,250 @@
+/* The worker thread: decodes what CUPTI delivers, flushes on time, and ends the session. */
+#include "cap_cuda.h"
+#include "cap_nvtx.h"
+#include "cap_say.h"
+#include "cap_session.h"
+#include "cap_steps.h"
+#include "cap_window.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#define READY_BUFFERS  8
+#define CLOCK_ATTEMPTS 5
+#define NEVER_NS       3600000000000ULL
+
+/* Stays out of the way until the process is gone: another thread has taken the recorder. */
+static void park(struct cap_session *s)
+{
+    for (;;)
+        cap_wake_wait(&s->wake, cap_wake_ticket(&s->wake), NEVER_NS);
+}
+
+static void enter_cupti(struct cap_session *s)
+{
+    uint32_t expected = CAP_OWNER_WORKER;
+
+    if (!atomic_compare_exchange_strong(&s->owner, &expected, CAP_OWNER_IN_CUPTI))
+        park(s);
+}
+
+static void leave_cupti(struct cap_session *s)
+{
+    uint32_t expected = CAP_OWNER_IN_CUPTI;
+
+    if (!atomic_compare_exchange_strong(&s->owner, &expected, CAP_OWNER_WORKER))
+        park(s);
+}
+
+static void flush_cupti(struct cap_session *s, uint32_t flag)
+{
+    enter_cupti(s);
+    int result = s->cupti.flush_all(flag);
+    leave_cupti(s);
+    s->recorder.totals[KREACH_TOTAL_FLUSHES]++;
+    if (result != CUPTI_OK && s->opts.verbose)
+        cap_say("flush: %s", cap_cupti_explain(result));
+}
+
+static void register_late_exit(void)
+{
+    cap_session_finish(KREACH_END_EXIT, "");
+}
+
+/* Decodes everything delivered so far and gives the buffers back to the pool. */
+static void take_buffers(struct cap_session *s)
+{
+    static atomic_bool late; /* handlers cannot be taken back */
+    uint32_t at = cap_pool_collect(&s->pool);
+
+    /* CUDA is up by now, and what it registered itself runs after this handler. */
+    if (at != CAP_POOL_NONE && !atomic_exchange(&late, true))
+        atexit(register_late_exit);
+    while (at != CAP_POOL_NONE) {
+        const struct cap_buffer *buffer = &s->pool.buffers[at];
+        const uint32_t next = atomic_load_explicit(&buffer->next, memory_order_relaxed);
+        if (!s->opts.floor)
+            cap_recorder_buffer(&s->recorder, &s->cupti, cap_pool_data(&s->pool, at),
+                                buffer->valid_bytes);
+        cap_pool_recycle(&s->pool, at);
+        at = next;
+    }
+    cap_pool_refill(&s->pool, READY_BUFFERS);
+}
+
+static void read_clocks(struct cap_session *s)
+{
+    struct cap_clock_reading best = { .width_ns = UINT64_MAX };
+
+    enter_cupti(s);
+    for (int i = 0; i < CLOCK_ATTEMPTS; i++) {
+        const int64_t before_ns = cap_clock_ns(CLOCK_REALTIME);
+        const uint64_t cupti_ns = cap_cupti_now(s);
+        const int64_t raw_ns = cap_clock_ns(CLOCK_MONOTONIC_RAW);
+        const int64_t after_ns = cap_clock_ns(CLOCK_REALTIME);
+        const uint64_t width_ns = (uint64_t)(after_ns - before_ns);
+        if (cupti_ns == 0 || after_ns < before_ns || width_ns >= best.width_ns)
+            continue;
+        best = (struct cap_clock_reading){ .realtime_ns = before_ns + (after_ns - before_ns) / 2,
+                                           .monotonic_raw_ns = raw_ns,
+                                           .cupti_ns = (int64_t)cupti_ns,
+                                           .width_ns = width_ns };
+    }
+    leave_cupti(s);
+    if (best.width_ns == UINT64_MAX)
+        return;
+    s->offset_ns = best.cupti_ns - best.realtime_ns;
+    cap_recorder_clock(&s->recorder, &best);
+}
+
+static void read_drops(struct cap_session *s)
+{
+    size_t dropped = 0;
+
+    enter_cupti(s);
+    int result = s->cupti.dropped(NULL, 0, &dropped);
+    leave_cupti(s);
+    if (result != CUPTI_OK && !s->drops_unknown) {
+        s->drops_unknown = true;
+        cap_recorder_lost(&s->recorder, KREACH_LOST_COUNTER, 0, 0, cap_cupti_explain(result));
+    } else if (result == CUPTI_OK && dropped > 0) {
+        cap_recorder_lost(&s->recorder, KREACH_LOST_CUPTI, dropped, 0, "CUPTI's buffers were full");
+    }
+    uint64_t discarded = atomic_exchange(&s->discarded, 0);
+    if (discarded > 0)
+        cap_recorder_lost(&s->recorder, KREACH_LOST_MEMORY_CAP, discarded, 0,
+                          "records came faster than they could be written");
+}
+
+static void write_all(struct cap_session *s)
+{
+    struct cap_recorder *r = &s->recorder;
+    const struct cap_pool *p = &s->pool;
+
+    cap_nvtx_collect(r, s->offset_ns);
+    cap_recorder_total(r, KREACH_TOTAL_OWN_CPU_NS, (uint64_t)cap_clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    cap_recorder_total(r, KREACH_TOTAL_REQUESTS, atomic_load(&p->requests));
+    cap_recorder_total(r, KREACH_TOTAL_REQUESTS_SLOW, atomic_load(&p->requests_slow));
+    cap_recorder_total(r, KREACH_TOTAL_PEAK_POOL_BYTES, atomic_load(&p->made) * p->buffer_bytes);
+    cap_recorder_flush(r, true);
+}
+
+/* Once per flush period. CUPTI is left alone until it has asked for a buffer. */
+static void tick(struct cap_session *s)
+{
+    if (atomic_load(&s->pool.requests) == 0)
+        return;
+    /* While another client has the callbacks, a flush would hand its buffers over. */
+    if (cap_pool_outstanding(&s->pool) > 0 && atomic_load(&s->taken_over_ns) == 0)
+        flush_cupti(s, CUPTI_FLUSH_COMPLETE);
+    take_buffers(s);
+    if (!cap_recorder_has_news(&s->recorder) && !s->recorder.opened)
+        return;
+    read_drops(s);
+    read_clocks(s);
+    write_all(s);
+}
+
+static void collect_the_rest(struct cap_session *s)
+{
+    if (atomic_load(&s->pool.requests) == 0)
+        return; /* a flush can block where the GPU was never used */
+    if (atomic_load(&s->taken_over_ns) == 0) {
+        enter_cupti(s);
+        cap_cuda_synchronize(s->exit_context, s->recorder.devices, s->recorder.n_devices);
+        leave_cupti(s);
+        flush_cupti(s, CUPTI_FLUSH_COMPLETE);
+        take_buffers(s);
+        if (cap_pool_outstanding(&s->pool) > 0)
+            flush_cupti(s, CUPTI_FLUSH_FORCED);
+    }
+    take_buffers(s);
+    enter_cupti(s);
+    const uint64_t now_ns = cap_cupti_now(s);
+    leave_cupti(s);
+    cap_window_end(s, now_ns);
+    read_drops(s);
+    read_clocks(s);
+}
+
+/* Gives CUPTI up in a process that goes on. */
+static void detach(struct cap_session *s)
+{
+    enter_cupti(s);
+    cap_kinds_disable(s);
+    if (s->subscriber && s->cupti.unsubscribe)
+        s->cupti.unsubscribe(s->subscriber);
+    leave_cupti(s);
+    s->subscriber = NULL;
+}
+
+static void drain(struct cap_session *s)
+{
+    const enum kreach_end end = (enum kreach_end)s->end;
+    const bool goes_on = end == KREACH_END_WINDOW || end == KREACH_END_EXEC;
+
+    if (goes_on) {
+        enter_cupti(s);
+        cap_kinds_disable(s);
+        leave_cupti(s);
+    }
+    collect_the_rest(s);
+    if (goes_on)
+        detach(s);
+    if (cap_recorder_has_news(&s->recorder) || s->recorder.opened)
+        write_all(s);
+    cap_recorder_end(&s->recorder, end, s->end_detail);
+    if (s->recorder.lost_ever > 0)
+        cap_say("process %d: the recording is incomplete; 'kreach report' tells what is missing",
+                (int)s->pid);
+}
+
+/* The worker ends the session itself when the window is over. */
+static bool window_is_over(struct cap_session *s)
+{
+    uint32_t on = CAP_ON;
+
+    if (!cap_window_over(s) || !atomic_compare_exchange_strong(&s->phase, &on, CAP_DRAINING))
+        return false;
+    s->end = KREACH_END_WINDOW;
+    snprintf(s->end_detail, sizeof s->end_detail, "%s", "the window is over");
+    return true;
+}
+
+void *cap_worker_main(void *session)
+{
+    struct cap_session *s = session;
+    uint64_t next_ns = cap_now_ns() + s->opts.flush_ns;
+
+    prctl(PR_SET_NAME, "kreach");
+    for (;;) {
+        const uint32_t ticket = cap_wake_ticket(&s->wake);
+        uint64_t now_ns = cap_now_ns();
+
+        if (atomic_load(&s->end_asked))
+            break;
+        take_buffers(s);
+        if (now_ns >= next_ns) {
+            tick(s);
+            next_ns = now_ns + s->opts.flush_ns;
+            if (window_is_over(s))
+                break;
+        }
+        enter_cupti(s);
+        uint64_t wait_ns = cap_window_step(s, now_ns);
+        leave_cupti(s);
+        cap_window_note(s);
+        now_ns = cap_now_ns();
+        if (next_ns > now_ns && next_ns - now_ns < wait_ns)
+            wait_ns = next_ns - now_ns;
+        if (next_ns > now_ns)
+            cap_wake_wait(&s->wake, ticket, wait_ns);
+    }
+    drain(s);
+    atomic_store(&s->phase, CAP_DONE);
+    cap_wake_up(&s->done);
+    return NULL;
+}

@@ -1,0 +1,327 @@
+/*
+ * A program that uses the fake CUDA as its arguments say, one after the other:
+ *   init              cuInit
+ *   kernels=N         N launches of 16 names on stream 7 of device 0
+ *   on=D              the next work runs on device D
+ *   us=N              the next work takes N microseconds each (0: 500 ns)
+ *   copies=N sets=N peers=N
+ *   graph=N,K         N launches of a graph of K kernels
+ *   steps=N,K         N times the same K kernels, a millisecond apart
+ *   threads=T,N       T threads with N kernels each
+ *   sleep=MS sync reload profstart profstop
+ *   push=NAME pop range=NAME  NVTX through the fake injection table; range starts, endrange ends
+ *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
+ *   storm=N           N children that exit at once, while a thread launches
+ *   exec=PATH badexec vexec
+ *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
+ *   rival unrival     another CUPTI client registers its callbacks, and ends (victim-rival only)
+ *   quiet             ignores SIGTERM by a handler of its own
+ *   exit=S _exit=S _Exit=S quick_exit=S return=S kill=SIGNAL abort hang daemon
+ * It prints nothing but errors.
+ */
+#include "fake_cuda.h"
+#include "fake_nvtx.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef RIVAL
+#include "cupti_abi.h"
+int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete);
+int cuptiActivityDisable(uint32_t kind);
+int cuptiActivityFlushAll(uint32_t flag);
+
+static unsigned rival_buffers;
+
+static void rival_request(uint8_t **buffer, size_t *bytes, size_t *max_records)
+{
+    *bytes = 1 << 16;
+    *buffer = calloc(1, *bytes);
+    *max_records = 0;
+}
+
+static void rival_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
+                           size_t valid)
+{
+    (void)context;
+    (void)stream;
+    (void)bytes;
+    (void)valid;
+    rival_buffers++;
+    free(buffer);
+}
+#endif
+
+static uint32_t device;
+static uint32_t duration_ns = 500;
+
+static void kernels(unsigned n, uint32_t stream)
+{
+    for (unsigned i = 0; i < n; i++)
+        fake_launch((struct fake_work){ .what = FAKE_KERNEL,
+                                        .device = device,
+                                        .stream = stream,
+                                        .name = fake_kernel_name(i % 16),
+                                        .grid = 1 + i % 16,
+                                        .duration_ns = duration_ns });
+}
+
+static void others(enum fake_what what, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        fake_launch((struct fake_work){ .what = what,
+                                        .device = device,
+                                        .peer = device + 1,
+                                        .stream = 9,
+                                        .bytes = 4096,
+                                        .duration_ns = duration_ns });
+}
+
+static void graphs(unsigned n, unsigned nodes)
+{
+    for (unsigned i = 0; i < n; i++)
+        fake_launch((struct fake_work){ .what = FAKE_GRAPH,
+                                        .device = device,
+                                        .stream = 11,
+                                        .name = fake_kernel_name(3),
+                                        .grid = 5,
+                                        .n_nodes = nodes,
+                                        .duration_ns = duration_ns });
+}
+
+struct thread_work {
+    unsigned n;
+    uint32_t stream;
+};
+
+static void *launch_many(void *arg)
+{
+    const struct thread_work *w = arg;
+
+    kernels(w->n, w->stream);
+    return NULL;
+}
+
+static void threads(unsigned n, unsigned each)
+{
+    pthread_t ids[256];
+    struct thread_work work[256];
+
+    n = n < 256 ? n : 256;
+    for (unsigned i = 0; i < n; i++) {
+        work[i] = (struct thread_work){ each, i % 64 };
+        if (pthread_create(&ids[i], NULL, launch_many, &work[i]) != 0)
+            abort();
+    }
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(ids[i], NULL);
+}
+
+static volatile int storming = 1;
+
+static void *launch_during_storm(void *unused)
+{
+    (void)unused;
+    while (storming)
+        kernels(10, 1);
+    return NULL;
+}
+
+static void storm(unsigned n)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, launch_during_storm, NULL) != 0)
+        abort();
+    for (unsigned i = 0; i < n; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            if (i % 3 == 0)
+                exit(0);
+            if (i % 3 == 1)
+                _exit(0);
+            execl("/bin/true", "true", (char *)NULL);
+            _exit(1);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (status != 0) {
+            fprintf(stderr, "victim: child %u ended with %x\n", i, (unsigned)status);
+            abort();
+        }
+    }
+    storming = 0;
+    pthread_join(thread, NULL);
+}
+
+static void on_term(int signo)
+{
+    (void)signo;
+    exit(42);
+}
+
+static int run(char **ops);
+
+/* A child does the operations up to ";"; returns where to go on. */
+static char **in_child(char **ops)
+{
+    char **end = ops;
+
+    while (*end && strcmp(*end, ";") != 0)
+        end++;
+    pid_t child = fork();
+    if (child == 0) {
+        *end = NULL;
+        _exit(run(ops));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0)
+        fprintf(stderr, "victim: the child ended with %x\n", (unsigned)status);
+    return *end ? end : end - 1;
+}
+
+static void close_all(bool reuse)
+{
+    for (int fd = 3; fd < 2000; fd++)
+        close(fd);
+    for (int fd = 3; reuse && fd < 1000; fd++) {
+        if (open("bystander", O_WRONLY | O_CREAT, 0666) < 0)
+            return;
+    }
+}
+
+static void leave(const char *op, int status)
+{
+    if (!strcmp(op, "exit"))
+        exit(status);
+    else if (!strcmp(op, "_exit"))
+        _exit(status);
+    else if (!strcmp(op, "_Exit"))
+        _Exit(status);
+    else if (!strcmp(op, "quick_exit"))
+        quick_exit(status);
+    else if (!strcmp(op, "abort"))
+        abort();
+}
+
+static void exec_something(const char *op, char *path)
+{
+    char *argv[] = { path, NULL };
+
+    if (!strcmp(op, "exec")) {
+        execv(path, argv);
+        perror("victim: exec");
+    } else if (!strcmp(op, "badexec")) {
+        execv("/nonexistent/program", argv);
+    } else if (!strcmp(op, "vexec")) {
+        char *true_argv[] = { (char *)"true", NULL };
+        pid_t child = vfork();
+        if (child == 0) {
+            execv("/bin/true", true_argv);
+            _exit(1);
+        }
+        waitpid(child, NULL, 0);
+    }
+}
+
+static void wait_a_bit(const char *op, unsigned n)
+{
+    if (!strcmp(op, "sleep"))
+        usleep(n * 1000);
+    else if (!strcmp(op, "sync"))
+        cuCtxSynchronize();
+    else if (!strcmp(op, "kill"))
+        raise((int)n);
+    while (!strcmp(op, "hang"))
+        pause();
+}
+
+static void work(const char *op, unsigned n, unsigned each)
+{
+    if (!strcmp(op, "kernels"))
+        kernels(n, 7);
+    else if (!strcmp(op, "copies"))
+        others(FAKE_MEMCPY, n);
+    else if (!strcmp(op, "sets"))
+        others(FAKE_MEMSET, n);
+    else if (!strcmp(op, "peers"))
+        others(FAKE_MEMCPY_PEER, n);
+    else if (!strcmp(op, "graph"))
+        graphs(n, each);
+    else if (!strcmp(op, "threads"))
+        threads(n, each);
+    else if (!strcmp(op, "storm"))
+        storm(n);
+    for (unsigned i = 0; !strcmp(op, "steps") && i < n; i++) {
+        kernels(each, 7);
+        usleep(1000);
+    }
+}
+
+static void settings(const char *op, const char *value)
+{
+    if (!strcmp(op, "init") && cuInit(0) != 0)
+        fprintf(stderr, "victim: cuInit failed\n");
+    else if (!strcmp(op, "on"))
+        device = (uint32_t)atoi(value);
+    else if (!strcmp(op, "us"))
+        duration_ns = atoi(value) ? (uint32_t)atoi(value) * 1000 : 500;
+    else if (!strcmp(op, "reload"))
+        fake_reload_modules();
+    else if (!strncmp(op, "prof", 4))
+        fake_profiler(!strcmp(op, "profstart"));
+    else if (!strcmp(op, "quiet"))
+        signal(SIGTERM, on_term);
+    else if (!strcmp(op, "closefds") || !strcmp(op, "reuse"))
+        close_all(!strcmp(op, "reuse"));
+    else if (!strcmp(op, "daemon") && fork() != 0)
+        _exit(0);
+#ifdef RIVAL
+    else if (!strcmp(op, "rival"))
+        cuptiActivityRegisterCallbacks(rival_request, rival_complete);
+    else if (!strcmp(op, "unrival")) {
+        cuptiActivityDisable(CUPTI_KIND_CONCURRENT_KERNEL);
+        cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);
+        if (rival_buffers == 0)
+            fprintf(stderr, "victim: the rival got no buffer\n");
+    }
+#endif
+}
+
+static int run(char **ops)
+{
+    for (; *ops; ops++) {
+        char *value = strchr(*ops, '=');
+        if (value)
+            *value++ = '\0';
+        const char *comma = value ? strchr(value, ',') : NULL;
+        const unsigned n = value ? (unsigned)atoi(value) : 0;
+        const unsigned each = comma ? (unsigned)atoi(comma + 1) : 0;
+        if (!strcmp(*ops, "return"))
+            return (int)n;
+        if (!strcmp(*ops, "fork")) {
+            ops = in_child(ops + 1);
+            continue;
+        }
+        settings(*ops, value ? value : "");
+        work(*ops, n, each);
+        wait_a_bit(*ops, n);
+        fake_nvtx(*ops, value ? value : "");
+        exec_something(*ops, value);
+        leave(*ops, (int)n);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    return run(argv + 1);
+}

@@ -1,0 +1,215 @@
+#include "fake_cuda.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DEVICES    8
+#define STREAMS    64
+#define NAMES      16
+#define NAME_BYTES 256
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t stream_end_ns[DEVICES][STREAMS];
+static uint64_t busy_until_ns;
+static _Atomic uint32_t correlation;
+static _Atomic(const struct fake_tracer *) tracer;
+static char names[NAMES][NAME_BYTES];
+static unsigned generation;
+static pid_t initialised_by;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool fake_setting_text(const char *key, char *out, unsigned long room)
+{
+    const char *p = getenv("FAKE");
+    const size_t key_len = strlen(key);
+
+    while (p && *p) {
+        const size_t len = strcspn(p, ",");
+        if (len > key_len && p[key_len] == '=' && strncmp(p, key, key_len) == 0) {
+            size_t n = len - key_len - 1;
+            n = n < room - 1 ? n : room - 1;
+            memcpy(out, p + key_len + 1, n);
+            out[n] = '\0';
+            return true;
+        }
+        p += len + (p[len] == ',');
+    }
+    return false;
+}
+
+long fake_setting(const char *key, long otherwise)
+{
+    char text[32];
+
+    return fake_setting_text(key, text, sizeof text) ? atol(text) : otherwise;
+}
+
+static void fill_names(void)
+{
+    for (unsigned i = 0; i < NAMES; i++)
+        snprintf(names[i], NAME_BYTES, "_Z%ukernel_%u_of_generation_%uPfS_i", 20 + i, i,
+                 generation);
+}
+
+/* As the driver does: the first cuInit loads the injection and lets it start. */
+int cuInit(unsigned flags)
+{
+    const char *path = getenv("CUDA_INJECTION64_PATH");
+
+    (void)flags;
+    if (initialised_by == getpid())
+        return 0;
+    if (initialised_by != 0)
+        return 3; /* a forked child cannot use the parent's CUDA */
+    initialised_by = getpid();
+    fill_names();
+    void *injection = path ? dlopen(path, RTLD_NOW) : NULL;
+    if (injection) {
+        int (*start)(void);
+        *(void **)&start = dlsym(injection, "InitializeInjection");
+        if (start)
+            start();
+    }
+    return 0;
+}
+
+int cuDriverGetVersion(int *version);
+int cuDriverGetVersion(int *version)
+{
+    *version = (int)fake_setting("driver", 13000);
+    return 0;
+}
+
+int cuDeviceGet(int *device, int ordinal);
+int cuDeviceGet(int *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal < DEVICES ? 0 : 101;
+}
+
+int cuDeviceGetUuid_v2(uint8_t *uuid, int device);
+int cuDeviceGetUuid_v2(uint8_t *uuid, int device)
+{
+    memset(uuid, 0xa0 + device, 16);
+    return 0;
+}
+
+int cuDeviceGetName(char *name, int room, int device);
+int cuDeviceGetName(char *name, int room, int device)
+{
+    snprintf(name, (size_t)room, "Fake GPU %d%s", device, fake_setting("mig", 0) ? " MIG 1g" : "");
+    return 0;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = (size_t)80 << 30;
+    return 0;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    (void)device;
+    *value = attribute == 16 ? 132 : attribute == 75 ? 9 : 0;
+    return 0;
+}
+
+int cuCtxGetCurrent(void **context);
+int cuCtxGetCurrent(void **context)
+{
+    *context = initialised_by ? &lock : NULL;
+    return 0;
+}
+
+int cuCtxPushCurrent_v2(void *context);
+int cuCtxPushCurrent_v2(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+int cuCtxPopCurrent_v2(void **context);
+int cuCtxPopCurrent_v2(void **context)
+{
+    *context = &lock;
+    return 0;
+}
+
+uint64_t fake_busy_until_ns(void)
+{
+    pthread_mutex_lock(&lock);
+    uint64_t until = busy_until_ns;
+    pthread_mutex_unlock(&lock);
+    return until;
+}
+
+int cuCtxSynchronize(void)
+{
+    const uint64_t until = fake_busy_until_ns();
+
+    for (uint64_t now = now_ns(); now < until; now = now_ns()) {
+        const struct timespec wait = { .tv_sec = (time_t)((until - now) / 1000000000u),
+                                       .tv_nsec = (long)((until - now) % 1000000000u) };
+        nanosleep(&wait, NULL);
+    }
+    return 0;
+}
+
+void fake_set_tracer(const struct fake_tracer *t)
+{
+    atomic_store(&tracer, t);
+}
+
+void fake_launch(struct fake_work work)
+{
+    const struct fake_tracer *t = atomic_load(&tracer);
+    const uint64_t kernels = work.what == FAKE_GRAPH ? work.n_nodes : 1;
+
+    work.correlation = atomic_fetch_add(&correlation, 1) + 1;
+    pthread_mutex_lock(&lock);
+    uint64_t *end_ns = &stream_end_ns[work.device % DEVICES][work.stream % STREAMS];
+    const uint64_t now = now_ns();
+    work.start_ns = *end_ns > now ? *end_ns : now;
+    work.end_ns = work.start_ns + kernels * work.duration_ns;
+    *end_ns = work.end_ns;
+    if (work.end_ns > busy_until_ns)
+        busy_until_ns = work.end_ns;
+    pthread_mutex_unlock(&lock);
+    if (t)
+        t->launched(&work);
+}
+
+const char *fake_kernel_name(unsigned i)
+{
+    return names[i % NAMES];
+}
+
+void fake_reload_modules(void)
+{
+    generation++;
+    fill_names();
+}
+
+void fake_profiler(bool start)
+{
+    const struct fake_tracer *t = atomic_load(&tracer);
+
+    if (t)
+        t->profiler(start);
+}

@@ -1,0 +1,62 @@
+/*
+ * A CUDA driver without a GPU, for tests of libkreach.so: libcuda.so.1 with the few functions that
+ * the library asks for, and fake_* functions by which a test program makes "the GPU" work. Work
+ * runs on simulated streams in real time and is reported to the fake CUPTI when that is loaded.
+ *
+ * The environment variable FAKE is a comma-separated list of settings, "key=number" or "key=text",
+ * read by both libraries; fake_setting lists none of them, each is looked up where it is used.
+ */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fake_what { FAKE_KERNEL, FAKE_MEMCPY, FAKE_MEMCPY_PEER, FAKE_MEMSET, FAKE_GRAPH };
+
+/* One launch call and the work it starts. */
+struct fake_work {
+    enum fake_what what;
+    uint32_t device, peer, stream;
+    const char *name;     /* of a kernel; the driver owns it and it stays where it is */
+    uint32_t grid;        /* blocks in x */
+    uint64_t bytes;       /* of a copy or memset */
+    uint32_t n_nodes;     /* kernels in a graph launch */
+    uint32_t duration_ns; /* of each kernel, copy or memset */
+    /* Filled by the driver: */
+    uint32_t correlation;
+    uint64_t start_ns, end_ns; /* REALTIME */
+};
+
+int cuInit(unsigned flags);
+int cuCtxSynchronize(void);
+
+/** Starts work and returns at once. */
+void fake_launch(struct fake_work work);
+
+/** The name of kernel i (0..15), in the driver's own memory. */
+const char *fake_kernel_name(unsigned i);
+
+/** Unloads all modules and loads others at the same place: names change, pointers do not. */
+void fake_reload_modules(void);
+
+/** cudaProfilerStart and cudaProfilerStop. */
+void fake_profiler(bool start);
+
+/** A setting's number, or `otherwise` when FAKE does not name it. */
+long fake_setting(const char *key, long otherwise);
+
+/** A setting's text into out; false when FAKE does not name it. */
+bool fake_setting_text(const char *key, char *out, unsigned long room);
+
+/* What the fake CUPTI installs. */
+struct fake_tracer {
+    void (*launched)(const struct fake_work *work);
+    void (*profiler)(bool start);
+};
+void fake_set_tracer(const struct fake_tracer *tracer);
+
+/** When all work launched so far is done [ns, REALTIME]. */
+uint64_t fake_busy_until_ns(void);
+
+#endif

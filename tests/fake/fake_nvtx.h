@@ -1,0 +1,11 @@
+/* The program's side of NVTX: loads the injection as NVTX does and calls through its tables. */
+#ifndef FAKE_NVTX_H
+#define FAKE_NVTX_H
+
+/**
+ * op: "push" and "pop" (default domain), "dpush" and "dpop" (a domain, registered string), "start"
+ * and "end" (the last started), "mark"; others are ignored.
+ */
+void fake_nvtx(const char *op, const char *name);
+
+#endif
