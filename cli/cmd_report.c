@@ -45,11 +45,12 @@ static bool parse_request(const struct kr_call *call, struct request *out, struc
 static bool render(const struct kr_call *call, const struct request *request,
                    const struct kr_report *report, struct kr_err *err)
 {
-    if (call->format == KR_FORMAT_JSON)
-        return kr_render_json(report, call->out, err);
     if (call->format == KR_FORMAT_TEXT)
         return kr_render_text(report, &request->render, call->out, err);
-    kr_render_csv(report, request->render.by, call->out);
+    if (call->format == KR_FORMAT_JSON)
+        kr_render_json(report, call->out);
+    else
+        kr_render_csv(report, request->render.by, call->out);
     return true;
 }
 

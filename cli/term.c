@@ -10,11 +10,12 @@
 #define COLUMNS_LEAST 80
 #define COLUMNS_MOST  200
 
-static bool is_set(const char *name)
+/* The value of a variable; "" when it is not set. */
+static const char *env(const char *name)
 {
     const char *value = getenv(name);
 
-    return value && *value;
+    return value ? value : "";
 }
 
 static bool is_terminal(FILE *stream)
@@ -26,18 +27,16 @@ static bool is_terminal(FILE *stream)
 
 static bool is_dumb(void)
 {
-    const char *term = getenv("TERM");
-
-    return term && strcmp(term, "dumb") == 0;
+    return strcmp(env("TERM"), "dumb") == 0;
 }
 
 static bool wants_color(FILE *stream, const char *wish)
 {
     if (wish && strcmp(wish, "auto") != 0)
         return strcmp(wish, "always") == 0;
-    if (is_set("NO_COLOR"))
+    if (*env("NO_COLOR"))
         return false;
-    if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0") != 0)
+    if (*env("CLICOLOR_FORCE") && strcmp(env("CLICOLOR_FORCE"), "0") != 0)
         return true;
     return !is_dumb() && is_terminal(stream);
 }
@@ -56,7 +55,7 @@ struct kr_style kr_term_style(FILE *stream, const char *color_wish)
 
 bool kr_term_shows_progress(FILE *stream)
 {
-    return is_terminal(stream) && !is_dumb() && !is_set("CI");
+    return is_terminal(stream) && !is_dumb() && !*env("CI");
 }
 
 void kr_term_progress(void *stream, uint64_t done_bytes, uint64_t total_bytes)

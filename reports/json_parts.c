@@ -54,70 +54,54 @@ void kr_json_source(struct kr_json *json, const char *key, const struct kr_timel
     kr_json_close(json);
 }
 
-const char *kr_completeness_name(const struct kr_timeline *t)
+void kr_completeness_add(struct kr_completeness *sum, const struct kr_timeline *t)
 {
-    if (t->source.truncated)
-        return "truncated";
-    return kr_timeline_complete(t) ? "complete" : "incomplete";
+    const struct kr_counts *c = &t->counts;
+
+    sum->truncated |= t->source.truncated;
+    sum->incomplete |= !kr_timeline_complete(t);
+    sum->drops_unknown |= !t->source.drops_known;
+    sum->drops += t->source.drops;
+    sum->counts.events_read += c->events_read;
+    sum->counts.device_events += c->device_events;
+    sum->counts.dropped += c->dropped;
+    sum->counts.annotations += c->annotations;
+    sum->counts.cpu_ops += c->cpu_ops;
+    sum->counts.launches += c->launches;
+    sum->counts.graph_launches += c->graph_launches;
+    for (size_t w = 0; w < KR_WARN_COUNT; w++)
+        sum->warnings[w] += t->warnings[w].count;
 }
 
-static int badness(const struct kr_timeline *t)
+void kr_json_completeness(struct kr_json *json, const char *key, const struct kr_completeness *c)
 {
-    return t->source.truncated ? 2 : kr_timeline_complete(t) ? 0 : 1;
-}
-
-/* Records that the recorder says it lost; null when any of the files cannot say. */
-static void recorder_drops(struct kr_json *json, const struct kr_timeline *const *timelines,
-                           size_t n)
-{
-    uint64_t drops = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        if (!timelines[i]->source.drops_known) {
-            kr_json_null(json, "dropped");
-            return;
-        }
-        drops += timelines[i]->source.drops;
-    }
-    kr_json_u64(json, "dropped", drops);
-}
-
-void kr_json_completeness(struct kr_json *json, const char *key,
-                          const struct kr_timeline *const *timelines, size_t n)
-{
-    const struct kr_timeline *worst = timelines[0];
-    struct kr_counts sum = { 0 };
-
-    for (size_t i = 0; i < n; i++) {
-        const struct kr_counts *c = &timelines[i]->counts;
-
-        worst = badness(timelines[i]) > badness(worst) ? timelines[i] : worst;
-        sum.events_read += c->events_read;
-        sum.device_events += c->device_events;
-        sum.dropped += c->dropped;
-        sum.annotations += c->annotations;
-        sum.cpu_ops += c->cpu_ops;
-        sum.launches += c->launches;
-        sum.graph_launches += c->graph_launches;
-    }
     kr_json_object(json, key);
-    kr_json_str(json, "status", kr_completeness_name(worst));
-    recorder_drops(json, timelines, n);
-    kr_json_u64(json, "events_read", sum.events_read);
-    kr_json_u64(json, "kept", sum.device_events);
-    kr_json_u64(json, "rejected", sum.dropped);
-    kr_json_u64(json, "annotations", sum.annotations);
-    kr_json_u64(json, "cpu_ops", sum.cpu_ops);
-    kr_json_u64(json, "launches", sum.launches);
-    kr_json_u64(json, "graph_launches", sum.graph_launches);
-    for (int w = 0; w < KR_WARN_COUNT; w++) {
-        uint64_t count = 0;
-
-        for (size_t i = 0; i < n; i++)
-            count += timelines[i]->warnings[w].count;
-        kr_json_u64(json, kr_warn_key((enum kr_warn)w), count);
-    }
+    kr_json_str(json, "status",
+                c->truncated    ? "truncated"
+                : c->incomplete ? "incomplete"
+                                : "complete");
+    if (c->drops_unknown)
+        kr_json_null(json, "dropped");
+    else
+        kr_json_u64(json, "dropped", c->drops);
+    kr_json_u64(json, "events_read", c->counts.events_read);
+    kr_json_u64(json, "kept", c->counts.device_events);
+    kr_json_u64(json, "rejected", c->counts.dropped);
+    kr_json_u64(json, "annotations", c->counts.annotations);
+    kr_json_u64(json, "cpu_ops", c->counts.cpu_ops);
+    kr_json_u64(json, "launches", c->counts.launches);
+    kr_json_u64(json, "graph_launches", c->counts.graph_launches);
+    for (int w = 0; w < KR_WARN_COUNT; w++)
+        kr_json_u64(json, kr_warn_key((enum kr_warn)w), c->warnings[w]);
     kr_json_close(json);
+}
+
+void kr_json_completeness_of(struct kr_json *json, const char *key, const struct kr_timeline *t)
+{
+    struct kr_completeness c = { 0 };
+
+    kr_completeness_add(&c, t);
+    kr_json_completeness(json, key, &c);
 }
 
 void kr_json_window(struct kr_json *json, const char *key, const struct kr_window *window)

@@ -24,7 +24,7 @@ bool kr_render_text_files(const struct kr_report *report, const struct kr_render
                           FILE *out, struct kr_err *err);
 
 /** Schema "kreach.report"; reports/schemas/report.json. */
-bool kr_render_json(const struct kr_report *report, FILE *out, struct kr_err *err);
+void kr_render_json(const struct kr_report *report, FILE *out);
 
 /** One table with a head line; unknown is empty. Classes end with a row for idle. */
 void kr_render_csv(const struct kr_report *report, enum kr_by by, FILE *out);

@@ -102,7 +102,7 @@ bool kr_info_json(const struct kr_timeline *t, const struct kr_window *window, F
         return false;
     kr_json_begin(&json, out, "kreach.info", 1);
     kr_json_source(&json, "source", t);
-    kr_json_completeness(&json, "completeness", &t, 1);
+    kr_json_completeness_of(&json, "completeness", t);
     kr_json_window(&json, "window", window);
     kr_json_object(&json, "counts");
     kr_json_u64(&json, "kernels", t->counts.kernels);

@@ -1,10 +1,7 @@
 #include "render.h"
 
-#include <stdlib.h>
-
 #include "json_parts.h"
 #include "json_writer.h"
-#include "mem.h"
 
 static void write_stats(struct kr_json *json, const struct kr_row *row)
 {
@@ -153,7 +150,7 @@ static void write_files(struct kr_json *json, const struct kr_report *report)
 
         kr_json_object(json, NULL);
         kr_json_source(json, "source", t);
-        kr_json_completeness(json, "completeness", &t, 1);
+        kr_json_completeness_of(json, "completeness", t);
         kr_json_window(json, "window", &run->window);
         kr_json_time(json, "time", &a->time);
         write_counts(json,
@@ -201,16 +198,19 @@ static void write_common_source(struct kr_json *json, const struct kr_report *re
     kr_json_close(json);
 }
 
-static void write_head(struct kr_json *json, const struct kr_report *report,
-                       const struct kr_timeline *const *timelines)
+static void write_head(struct kr_json *json, const struct kr_report *report)
 {
+    struct kr_completeness completeness = { 0 };
+
+    for (size_t r = 0; r < report->n_runs; r++)
+        kr_completeness_add(&completeness, report->runs[r].timeline);
     if (report->n_runs == 1) {
-        kr_json_source(json, "source", timelines[0]);
+        kr_json_source(json, "source", report->runs[0].timeline);
         kr_json_window(json, "window", &report->runs[0].window);
     } else {
         write_common_source(json, report);
     }
-    kr_json_completeness(json, "completeness", timelines, report->n_runs);
+    kr_json_completeness(json, "completeness", &completeness);
     kr_json_time(json, "time", &report->time);
     write_counts(json, (const uint64_t[]){ report->kernels, report->memcpys, report->memsets,
                                            report->distinct_kernels });
@@ -290,18 +290,13 @@ static void write_verdict(struct kr_json *json, const struct kr_verdict *verdict
     kr_json_close(json);
 }
 
-bool kr_render_json(const struct kr_report *report, FILE *out, struct kr_err *err)
+void kr_render_json(const struct kr_report *report, FILE *out)
 {
-    const struct kr_timeline **timelines = kr_xcalloc(report->n_runs, sizeof *timelines, err);
     struct kr_json json;
 
-    if (!timelines)
-        return false;
-    for (size_t r = 0; r < report->n_runs; r++)
-        timelines[r] = report->runs[r].timeline;
     kr_json_begin(&json, out, "kreach.report", 1);
     write_verdict(&json, &report->verdict);
-    write_head(&json, report, timelines);
+    write_head(&json, report);
     kr_json_policy(&json, "policy", report->rules);
     write_true_step(&json, &report->step);
     write_classes(&json, report);
@@ -313,6 +308,4 @@ bool kr_render_json(const struct kr_report *report, FILE *out, struct kr_err *er
     write_files(&json, report);
     write_kernels(&json, report);
     kr_json_end(&json);
-    free(timelines);
-    return true;
 }

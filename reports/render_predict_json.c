@@ -42,8 +42,10 @@ static void write_predictions(struct kr_json *json, const struct kr_prediction_v
 
 static void write_parts(struct kr_json *json, const struct kr_prediction_view *view)
 {
+    size_t n = view->sigma ? view->result->n_parts : 0;
+
     kr_json_array(json, "parts");
-    for (size_t i = 0; i < view->result->n_parts; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct kr_predict_part *part = &view->result->parts[i];
         const struct kr_sigma_entry *entry = &view->sigma->entries[part->entry];
 
@@ -131,7 +133,7 @@ void kr_prediction_json(const struct kr_prediction_view *view, FILE *out)
 
     kr_json_begin(&json, out, "kreach.predict", 1);
     kr_json_source(&json, "source", t);
-    kr_json_completeness(&json, "completeness", &t, 1);
+    kr_json_completeness_of(&json, "completeness", t);
     kr_json_window(&json, "window", &run->window);
     kr_json_policy(&json, "policy", view->report->rules);
     kr_json_str(&json, "sigma_file", view->sigma ? view->sigma->name : NULL);

@@ -82,35 +82,56 @@ static bool fill_true_step(struct kr_report *report, uint64_t wall_step_ns, stru
     return true;
 }
 
-/* Distinct names: kernel rows are sorted by size, so equal names of several tags lie apart. */
-static int compare_row_names(const void *left, const void *right)
-{
-    const struct kr_row *a = *(const struct kr_row *const *)left;
-    const struct kr_row *b = *(const struct kr_row *const *)right;
-    size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
-    int order = memcmp(a->name, b->name, len);
+/* Any bytes, NUL included. */
+struct name {
+    const char *s;
+    size_t len;
+};
 
-    return order ? order : (a->name_len > b->name_len) - (a->name_len < b->name_len);
+static int compare_names(const void *left, const void *right)
+{
+    const struct name *a = left;
+    const struct name *b = right;
+    int order = memcmp(a->s, b->s, a->len < b->len ? a->len : b->len);
+
+    return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
+/* The names of the kernels that start in a run's window, with repetitions. */
+static size_t collect_names(const struct kr_run *run, struct name *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < run->account.n_sites; i++) {
+        const struct kr_site *site = &run->timeline->sites[i];
+
+        if (site->kind != KR_KERNEL || run->account.sites[i].count == 0)
+            continue;
+        if (out)
+            out[n].s = kr_strpool_get(run->timeline->strings, site->name, &out[n].len);
+        n++;
+    }
+    return n;
+}
+
+/* String ids differ from run to run, so names of several runs are compared by their text. */
 static bool count_distinct(struct kr_report *report, struct kr_err *err)
 {
-    const struct kr_rows *kernels = &report->kernel_rows;
-    const struct kr_row **by_name;
+    size_t n = 0;
+    struct name *names;
 
-    if (report->n_runs == 1) {
-        report->distinct_kernels = report->runs[0].account.distinct_kernels;
-        return true;
-    }
-    by_name = kr_xcalloc(kernels->n, sizeof *by_name, err);
-    if (!by_name)
+    for (size_t r = 0; r < report->n_runs; r++)
+        n += collect_names(&report->runs[r], NULL);
+    names = kr_xcalloc(n, sizeof *names, err);
+    if (!names)
         return false;
-    for (size_t i = 0; i < kernels->n; i++)
-        by_name[i] = &kernels->rows[i];
-    qsort(by_name, kernels->n, sizeof *by_name, compare_row_names);
-    for (size_t i = 0; i < kernels->n; i++)
-        report->distinct_kernels += i == 0 || compare_row_names(&by_name[i - 1], &by_name[i]) != 0;
-    free(by_name);
+    n = 0;
+    for (size_t r = 0; r < report->n_runs; r++)
+        n += collect_names(&report->runs[r], names + n);
+    qsort(names, n, sizeof *names, compare_names);
+    for (size_t i = 0; i < n; i++)
+        report->distinct_kernels += i == 0 || compare_names(&names[i - 1], &names[i]) != 0;
+    free(names);
     return true;
 }
 

@@ -59,20 +59,15 @@ static size_t byte_at(const char *s, size_t n)
 char *kr_text_cut(const char *text, size_t width)
 {
     size_t chars = width_of(text);
-    size_t len = strlen(text);
     size_t head, tail;
-    char *cut;
+    char *cut = NULL;
 
     if (chars <= width)
         return strdup(text);
     head = byte_at(text, (width - 1) / 2);
     tail = byte_at(text, chars - (width - 2 - (width - 1) / 2));
-    cut = malloc(head + 2 + (len - tail) + 1);
-    if (!cut)
+    if (asprintf(&cut, "%.*s..%s", (int)head, text, text + tail) < 0)
         return NULL;
-    memcpy(cut, text, head);
-    memcpy(cut + head, "..", 2);
-    memcpy(cut + head + 2, text + tail, len - tail + 1);
     return cut;
 }
 

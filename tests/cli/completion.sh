@@ -9,7 +9,7 @@ complete_words() {
     _kreach
     echo "${COMPREPLY[@]}"
 }
-complete_words kreach re
+complete_words kreach rep
 complete_words kreach report --st
 complete_words kreach report --format ''
 complete_words kreach rules check --pol
