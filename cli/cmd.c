@@ -85,10 +85,9 @@ void kr_call_warn(const struct kr_call *call, const char *fmt, ...)
 {
     va_list args;
 
-    if (call->quiet)
-        return;
     va_start(args, fmt);
-    say(call->log, "warning: ", fmt, args);
+    if (!call->quiet)
+        say(call->log, "warning: ", fmt, args);
     va_end(args);
 }
 
@@ -96,10 +95,9 @@ void kr_call_note(const struct kr_call *call, const char *fmt, ...)
 {
     va_list args;
 
-    if (call->quiet)
-        return;
     va_start(args, fmt);
-    say(call->log, "", fmt, args);
+    if (!call->quiet)
+        say(call->log, "", fmt, args);
     va_end(args);
 }
 
@@ -333,7 +331,7 @@ static bool invoke(struct invocation *inv, int argc, char *const *argv, struct k
         return show_help(inv, NULL, err);
     if (kr_opts_count(&inv->lead, "version")) {
         inv->call.command = &kr_cmd_version;
-        return run_words(inv, 0, NULL, err);
+        return run_words(inv, 0, argv, err);
     }
     argc -= inv->lead.n_used + 1;
     argv += inv->lead.n_used + 1;
