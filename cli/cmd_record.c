@@ -260,7 +260,9 @@ static bool run_program(struct session *s, struct kr_err *err)
 
     if (!kr_record_run(&plan, &s->signals, &s->end, err))
         return false;
-    left = kr_record_wait_others(s->folder, &s->signals, s->call->quiet ? NULL : s->call->log);
+    left = s->end.stopped ? 0
+                          : kr_record_wait_others(s->folder, &s->signals,
+                                                  s->call->quiet ? NULL : s->call->log);
     if (left)
         kr_call_warn(s->call, "%zu of its processes still run; what they do from now on is lost",
                      left);

@@ -95,7 +95,7 @@ size_t kr_record_wait_others(const char *folder, const struct kr_record_signals 
 
 /* What the processes of a run wrote, for the person who waits for it. */
 struct kr_record_sum {
-    uint64_t processes;  /* that wrote anything */
+    uint64_t processes;  /* that wrote anything; what exec starts counts as another */
     uint64_t with_work;  /* of them, those with device work */
     uint64_t works;      /* kernels, copies, memsets and graphs */
     uint64_t dropped;    /* records that the processes know they lost */

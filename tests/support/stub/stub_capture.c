@@ -8,17 +8,19 @@
  *   busy     a part that says that another client held CUPTI
  *   refused  a part that says why CUPTI could not record
  *   ranges   six steps, 12 ms apart; with "plain" among KREACH_OPTIONS 10 ms apart and no kernels
- *   tell     KREACH_OPTIONS and KREACH_RUN on standard error
+ *   stubborn does not know "plain"
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kreach_build.h"
 
 static char part_path[4096];
+static pid_t author; /* a forked child is somebody else until it loads a program */
 
 static bool asked(const char *word)
 {
@@ -87,15 +89,13 @@ __attribute__((constructor)) static void start(void)
 {
     const char *out = getenv("KREACH_OUT");
     const char *options = getenv("KREACH_OPTIONS");
-    bool plain = options && strstr(options, "plain");
+    bool plain = options && strstr(options, "plain") && !asked("stubborn");
     struct kr_build b = { 0 };
 
-    if (asked("tell"))
-        fprintf(stderr, "options '%s', run of %zu digits\n", options ? options : "none",
-                strlen(getenv("KREACH_RUN") ? getenv("KREACH_RUN") : ""));
     if (!out || asked("nothing"))
         return;
     snprintf(part_path, sizeof part_path, "%s/stub.%ld.part", out, (long)getpid());
+    author = getpid();
     begin_section(&b);
     if (asked("busy"))
         kr_build_chunk(&b, KREACH_GAP, KR_FIELDS(KR_V(4), KR_S(0), KR_S(0), KR_T("nsys")));
@@ -108,12 +108,34 @@ __attribute__((constructor)) static void start(void)
     append(&b);
 }
 
-__attribute__((destructor)) static void end(void)
+static void end_section(void)
 {
+    static bool ended;
     struct kr_build b = { 0 };
 
-    if (!*part_path || asked("unended"))
+    if (getpid() != author || ended || asked("unended"))
         return;
+    ended = true;
     kr_build_chunk(&b, KREACH_END, KR_FIELDS(KR_V(KREACH_END_EXIT), KR_T("")));
     append(&b);
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    end_section();
+}
+
+/* Shells leave by _exit and exec, where no destructor runs. */
+__attribute__((visibility("default"), noreturn)) void _exit(int status)
+{
+    end_section();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+__attribute__((visibility("default"))) int execve(const char *path, char *const *argv,
+                                                  char *const *envp)
+{
+    end_section();
+    return (int)syscall(SYS_execve, path, argv, envp);
 }

@@ -1,0 +1,545 @@
+/* kreach record without a GPU: a stub stands in for libkreach.so. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd.h"
+#include "import.h"
+#include "mem.h"
+
+enum { ARGS_MAX = 12 };
+
+/* What one `kreach record` said and gave. */
+struct outcome {
+    int status;
+    char log[1 << 13];
+};
+
+static char scratch[] = "/tmp/kreach_record.XXXXXX";
+
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static void clean_scratch(void)
+{
+    DIR *dir = opendir(scratch);
+
+    assert_non_null(dir);
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir)) {
+        if (e->d_name[0] != '.')
+            nftw(e->d_name, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    closedir(dir);
+}
+
+/* A fresh folder to work in, and the stub's defaults. */
+static int set_up(void **state)
+{
+    (void)state;
+    clean_scratch();
+    unsetenv("KREACH_STUB");
+    unsetenv("KREACH_OPTIONS");
+    unsetenv("LD_PRELOAD");
+    setenv("KREACH_LIB", KREACH_STUB_LIBRARY, 1);
+    return 0;
+}
+
+static int make_scratch(void **state)
+{
+    (void)state;
+    return mkdtemp(scratch) && chdir(scratch) == 0 ? 0 : -1;
+}
+
+static int remove_scratch(void **state)
+{
+    (void)state;
+    return chdir("/") == 0 ? nftw(scratch, remove_entry, 8, FTW_DEPTH | FTW_PHYS) : -1;
+}
+
+/* kreach record ARGS..., where args end with NULL. */
+static struct outcome record(const char *const *args)
+{
+    char *argv[ARGS_MAX + 3] = { (char *)"kreach", (char *)"record" };
+    struct kr_io io = { .out = tmpfile(), .log = tmpfile() };
+    struct outcome outcome = { 0 };
+    int argc = 2;
+
+    assert_non_null(io.out);
+    assert_non_null(io.log);
+    for (; args[argc - 2]; argc++)
+        argv[argc] = (char *)args[argc - 2];
+    fflush(NULL);
+    outcome.status = kr_main(&io, argc, argv);
+    assert_int_equal(ftell(io.out), 0); /* standard output is the program's */
+    rewind(io.log);
+    outcome.log[fread(outcome.log, 1, sizeof outcome.log - 1, io.log)] = '\0';
+    fclose(io.out);
+    fclose(io.log);
+    return outcome;
+}
+
+#define RECORD(...) record((const char *const[]){ __VA_ARGS__, NULL })
+#define SHELL(line) RECORD("-o", "r.kreach", "--", "sh", "-c", (line))
+
+static void assert_says(const struct outcome *outcome, const char *text)
+{
+    if (!strstr(outcome->log, text))
+        print_error("'%s' is not in:\n%s\n", text, outcome->log);
+    assert_non_null(strstr(outcome->log, text));
+}
+
+/* Entries of the scratch folder. */
+static size_t count_files(void)
+{
+    DIR *dir = opendir(scratch);
+    size_t n = 0;
+
+    assert_non_null(dir);
+    for (const struct dirent *e = readdir(dir); e; e = readdir(dir))
+        n += e->d_name[0] != '.';
+    closedir(dir);
+    return n;
+}
+
+static size_t read_file(const char *path, char *text, size_t room)
+{
+    FILE *file = fopen(path, "rb");
+    size_t len;
+
+    assert_non_null(file);
+    len = fread(text, 1, room - 1, file);
+    text[len] = '\0';
+    fclose(file);
+    return len;
+}
+
+static void write_file(const char *path, const void *data, size_t len)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, len, file), len);
+    fclose(file);
+}
+
+static struct kr_timeline *read_recording(const char *path)
+{
+    struct kr_err err = { 0 };
+    struct kr_timeline *t = kr_import_file(path, NULL, &err);
+
+    if (!t)
+        print_error("%s\n", err.msg);
+    assert_non_null(t);
+    return t;
+}
+
+static void the_programs_status_is_ours(void **state)
+{
+    static const struct {
+        const char *program[4];
+        int status;
+        bool saved;
+        const char *says;
+    } cases[] = {
+        { { "/bin/true" }, 0, true, "recorded 3 kernels, copies and memsets of 1 process in" },
+        { { "/bin/false" }, 1, true, "next: kreach report r.kreach" },
+        { { "sh", "-c", "exit 42" }, 42, true, "complete: nothing was dropped" },
+        { { "sh", "-c", "kill -9 $$" }, 137, true, "1 of 1 processes did not end cleanly" },
+        { { "sh", "-c", "kill -SEGV $$" }, 139, true, "incomplete" },
+        { { "./no-such-program" }, 127, false, "cannot run './no-such-program': not found" },
+        { { "/etc/passwd" }, 126, false, "cannot run '/etc/passwd': Permission denied" },
+        { { "/" }, 126, false, "cannot run '/'" },
+    };
+
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        const char *args[ARGS_MAX] = { "-o", "r.kreach", "--" };
+        struct outcome outcome;
+
+        set_up(state);
+        memcpy(args + 3, cases[i].program, sizeof cases[i].program);
+        outcome = record(args);
+        assert_int_equal(outcome.status, cases[i].status);
+        assert_says(&outcome, cases[i].says);
+        assert_int_equal(access("r.kreach", F_OK) == 0, cases[i].saved);
+        assert_int_equal(count_files(), cases[i].saved);
+    }
+}
+
+/* What the stub writes, and what that makes of a program that ends with a status. */
+static void nothing_recorded_is_said_and_leaves_nothing(void **state)
+{
+    static const struct {
+        const char *stub, *line;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "nothing", "exit 0", 0, "no process used the GPU; nothing was saved" },
+        { "nothing", "exit 5", 5, "no process used the GPU; nothing was saved" },
+        { "window", "exit 0", 0, "no device work inside the recorded window" },
+        { "busy", "exit 0", 4, "nothing was recorded: 'nsys' holds CUPTI" },
+        { "busy", "exit 5", 5, "nothing was recorded: 'nsys' holds CUPTI" },
+        { "refused", "exit 0", 4, "nothing was recorded: CUPTI is too old" },
+    };
+
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct outcome outcome;
+
+        set_up(state);
+        setenv("KREACH_STUB", cases[i].stub, 1);
+        outcome = SHELL(cases[i].line);
+        assert_int_equal(outcome.status, cases[i].status);
+        assert_says(&outcome, cases[i].says);
+        assert_int_equal(count_files(), 0);
+    }
+}
+
+static void the_file_holds_the_run_and_what_is_known_of_it(void **state)
+{
+    struct outcome outcome = SHELL("exit 0");
+    struct kr_timeline *t;
+
+    (void)state;
+    assert_int_equal(outcome.status, 0);
+    t = read_recording("r.kreach");
+    assert_int_equal(t->counts.kernels, 3);
+    assert_true(kr_timeline_complete(t));
+    assert_string_equal(kr_timeline_fact(t, "command"), "sh -c exit 0");
+    assert_non_null(kr_timeline_fact(t, "host"));
+    assert_non_null(kr_timeline_fact(t, "started_ns"));
+    kr_timeline_free(t);
+}
+
+static void processes_that_the_program_starts_are_recorded_too(void **state)
+{
+    struct outcome outcome = SHELL("/bin/true & /bin/true; wait; exec /bin/true");
+    struct kr_timeline *t;
+
+    (void)state;
+    assert_int_equal(outcome.status, 0);
+    assert_says(&outcome, "of 4 processes in r.kreach");
+    t = read_recording("r.kreach");
+    assert_int_equal(t->source.processes, 4); /* what exec starts counts as another */
+    assert_int_equal(t->counts.kernels, 12);
+    assert_int_equal(t->warnings[KR_WARN_NO_SECTION].count, 0);
+    kr_timeline_free(t);
+}
+
+static void the_programs_streams_are_untouched(void **state)
+{
+    static const char bytes[] = "one\0two\xff\nlast line without end";
+    int in = dup(STDIN_FILENO);
+    int out = dup(STDOUT_FILENO);
+    struct outcome outcome;
+    char copied[64];
+
+    (void)state;
+    write_file("in", bytes, sizeof bytes);
+    assert_int_equal(dup2(open("in", O_RDONLY), STDIN_FILENO), STDIN_FILENO);
+    fflush(stdout);
+    assert_int_equal(dup2(open("out", O_WRONLY | O_CREAT, 0600), STDOUT_FILENO), STDOUT_FILENO);
+    outcome = RECORD("-o", "r.kreach", "cat");
+    dup2(in, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    close(in);
+    close(out);
+    assert_int_equal(outcome.status, 0);
+    assert_int_equal(read_file("out", copied, sizeof copied), sizeof bytes);
+    assert_memory_equal(copied, bytes, sizeof bytes);
+}
+
+static void the_programs_words_are_its_own(void **state)
+{
+    char words[64];
+    struct outcome outcome =
+        RECORD("-o", "r.kreach", "sh", "-c", "echo \"$@\" >words", "sh", "--help", "-o", "x", "--");
+
+    (void)state;
+    assert_int_equal(outcome.status, 0);
+    read_file("words", words, sizeof words);
+    assert_string_equal(words, "--help -o x --\n");
+    assert_int_equal(access("x", F_OK), -1);
+}
+
+static void the_users_environment_is_kept(void **state)
+{
+    char text[8192];
+
+    (void)state;
+    setenv("LD_PRELOAD", "libm.so.6", 1);
+    setenv("KREACH_OPTIONS", "flush=2", 1);
+    assert_int_equal(RECORD("--steps", "7", "-o", "r.kreach", "sh", "-c",
+                            "printf '%s|%s|%s' $LD_PRELOAD $KREACH_OPTIONS $KREACH_RUN >env")
+                         .status,
+                     0);
+    unsetenv("LD_PRELOAD");
+    read_file("env", text, sizeof text);
+    assert_non_null(strstr(text, "libkreach_stub.so:libm.so.6|steps=7,flush=2|"));
+    assert_int_equal(strlen(strrchr(text, '|') + 1), 16);
+}
+
+static void options_reach_the_library_in_its_own_words(void **state)
+{
+    static const struct {
+        const char *args[6];
+        const char *text;
+    } cases[] = {
+        { { "-q" }, "" },
+        { { "--delay", "1.5s", "--duration", "250ms" }, "delay=1.500000000,duration=0.250000000" },
+        { { "--range", "a,b" }, "range=a\\,b" },
+        { { "--nvtx" }, "launches,nvtx" },
+        { { "--launches", "--graph-level", "--yield" }, "launches,graph-level,yield" },
+        { { "--steps", "10", "--cap", "64" }, "steps=10,cap=64" },
+        { { "--profiler-api" }, "profiler-api" },
+    };
+
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        const char *args[ARGS_MAX] = { "-o", "r.kreach" };
+        size_t n = 2;
+        char text[512];
+
+        set_up(state);
+        for (size_t k = 0; cases[i].args[k]; k++)
+            args[n++] = cases[i].args[k];
+        args[n++] = "sh";
+        args[n++] = "-c";
+        args[n++] = "printf %s \"$KREACH_OPTIONS\" >options";
+        assert_int_equal(record(args).status, 0);
+        read_file("options", text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
+static void wrong_command_lines_run_nothing(void **state)
+{
+    static const struct {
+        const char *args[7];
+        const char *says;
+    } cases[] = {
+        { { "--" }, "'record' needs [--] PROGRAM" },
+        { { "--delay", "5", "touch", "ran" }, "--delay: '5' needs a unit" },
+        { { "--steps", "0", "touch", "ran" }, "--steps must be at least 1" },
+        { { "--cap", "lots", "touch", "ran" }, "--cap takes a whole number" },
+        { { "--range", "", "touch", "ran" }, "--range takes a name" },
+        { { "-o", "-", "touch", "ran" }, "standard output is the program's" },
+        { { "-o", "/", "touch", "ran" }, "it is a directory" },
+        { { "--duraton", "5s", "touch", "ran" }, "did you mean '--duration'" },
+    };
+
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct outcome outcome;
+
+        set_up(state);
+        outcome = record(cases[i].args);
+        assert_int_equal(outcome.status, KR_STATUS_USAGE);
+        assert_says(&outcome, cases[i].says);
+        assert_int_equal(count_files(), 0);
+    }
+}
+
+static void a_file_is_replaced_only_when_asked(void **state)
+{
+    struct outcome outcome;
+    char text[64];
+
+    (void)state;
+    write_file("r.kreach", "precious", 8);
+    outcome = SHELL("touch ran");
+    assert_int_equal(outcome.status, KR_STATUS_USAGE);
+    assert_says(&outcome, "'r.kreach' exists; give --force to replace it");
+    assert_int_equal(access("ran", F_OK), -1);
+    read_file("r.kreach", text, sizeof text);
+    assert_string_equal(text, "precious");
+    outcome = RECORD("-f", "-o", "r.kreach", "true");
+    assert_int_equal(outcome.status, 0);
+    kr_timeline_free(read_recording("r.kreach"));
+}
+
+static void the_name_comes_from_program_and_pid(void **state)
+{
+    char name[64];
+
+    (void)state;
+    assert_int_equal(RECORD("/bin/true").status, 0);
+    snprintf(name, sizeof name, "true.%ld.kreach", (long)getpid());
+    assert_int_equal(access(name, R_OK), 0);
+    assert_int_equal(count_files(), 1);
+}
+
+static void failures_of_recording_are_125_unless_the_program_failed(void **state)
+{
+    struct outcome outcome;
+
+    (void)state;
+    outcome = RECORD("-o", "no/such/folder/r.kreach", "touch", "ran");
+    assert_int_equal(outcome.status, 125);
+    assert_says(&outcome, "cannot make a folder beside");
+    setenv("KREACH_LIB", "/nonexistent/libkreach.so", 1);
+    outcome = RECORD("-o", "r.kreach", "touch", "ran");
+    assert_int_equal(outcome.status, 125);
+    assert_says(&outcome, "KREACH_LIB names '/nonexistent/libkreach.so'");
+    assert_int_equal(count_files(), 0);
+}
+
+/* The run is not lost when its file cannot be made: the parts stay and are named. */
+static void parts_are_kept_when_they_cannot_be_put_together(void **state)
+{
+    struct outcome outcome;
+    const char *folder;
+
+    (void)state;
+    outcome = RECORD("-o", "r.kreach", "mkdir", "r.kreach");
+    assert_int_equal(outcome.status, 125);
+    folder = strstr(outcome.log, "what was recorded is kept in '");
+    assert_non_null(folder);
+    assert_int_equal(count_files(), 2);
+}
+
+static void an_interrupt_is_the_programs(void **state)
+{
+    struct outcome outcome;
+
+    (void)state;
+    outcome = SHELL("trap 'touch got; exit 7' INT; kill -INT $PPID; while :; do sleep 0.05; done");
+    assert_int_equal(outcome.status, 7);
+    assert_int_equal(access("got", F_OK), 0);
+    kr_timeline_free(read_recording("r.kreach"));
+}
+
+static void a_second_interrupt_stops_at_once_and_the_file_stays_readable(void **state)
+{
+    struct outcome outcome;
+    struct kr_timeline *t;
+
+    (void)state;
+    outcome = SHELL("trap '' INT; kill -INT $PPID; sleep 0.2; kill -INT $PPID; sleep 2");
+    assert_int_equal(outcome.status, 137);
+    assert_says(&outcome, "interrupted twice: the program was killed");
+    t = read_recording("r.kreach");
+    assert_true(t->warnings[KR_WARN_NOT_ENDED].count > 0);
+    kr_timeline_free(t);
+}
+
+static void termination_is_passed_on(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        SHELL("trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.05; done").status, 9);
+    set_up(state);
+    assert_int_equal(
+        SHELL("trap 'exit 8' HUP; kill -HUP $PPID; while :; do sleep 0.05; done").status, 8);
+}
+
+static void processes_that_outlive_the_program_are_waited_for(void **state)
+{
+    struct outcome outcome;
+    struct kr_timeline *t;
+
+    (void)state;
+    outcome = SHELL("sleep 0.5 & sleep 0.2; exit 3");
+    assert_int_equal(outcome.status, 3);
+    assert_says(&outcome, "1 process is still recording");
+    t = read_recording("r.kreach");
+    assert_int_equal(t->source.processes, 3);
+    assert_int_equal(t->warnings[KR_WARN_NOT_ENDED].count, 0);
+    kr_timeline_free(t);
+}
+
+static void calibration_measures_the_same_steps_in_a_plain_run(void **state)
+{
+    struct outcome outcome;
+    struct kr_timeline *t;
+    char runs[16];
+
+    (void)state;
+    setenv("KREACH_STUB", "work ranges", 1);
+    outcome = RECORD("--calibrate", "-o", "r.kreach", "sh", "-c", "echo run >>runs; echo said");
+    assert_int_equal(outcome.status, 0);
+    assert_says(&outcome, "a step takes 10.0 ms without profiling, 12.0 ms with it (step *)");
+    read_file("runs", runs, sizeof runs);
+    assert_string_equal(runs, "run\nrun\n");
+    t = read_recording("r.kreach");
+    assert_string_equal(t->source.steps.method, "second run");
+    assert_int_equal(t->source.steps.plain_step_ns, 10000000);
+    assert_int_equal(t->source.steps.plain_steps, 5);
+    assert_int_equal(t->source.steps.profiled_step_ns, 12000000);
+    assert_int_equal(t->counts.kernels, 3);
+    assert_int_equal(count_files(), 2);
+    kr_timeline_free(t);
+}
+
+static void calibration_that_cannot_be_right_is_left_out(void **state)
+{
+    static const struct {
+        const char *stub, *says;
+    } cases[] = {
+        { "work", "no NVTX range repeats that could mark the steps" },
+        { "work ranges stubborn", "this libkreach.so cannot run without profiling" },
+    };
+
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct outcome outcome;
+        struct kr_timeline *t;
+
+        set_up(state);
+        setenv("KREACH_STUB", cases[i].stub, 1);
+        outcome = RECORD("--calibrate", "-o", "r.kreach", "true");
+        assert_int_equal(outcome.status, 0);
+        assert_says(&outcome, cases[i].says);
+        t = read_recording("r.kreach");
+        assert_string_equal(t->source.steps.method, "");
+        assert_int_equal(t->source.steps.plain_steps, 0);
+        kr_timeline_free(t);
+    }
+}
+
+static void quiet_says_nothing_when_all_is_well(void **state)
+{
+    (void)state;
+    assert_string_equal(RECORD("-q", "-o", "r.kreach", "true").log, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_programs_status_is_ours, set_up),
+        cmocka_unit_test_setup(nothing_recorded_is_said_and_leaves_nothing, set_up),
+        cmocka_unit_test_setup(the_file_holds_the_run_and_what_is_known_of_it, set_up),
+        cmocka_unit_test_setup(processes_that_the_program_starts_are_recorded_too, set_up),
+        cmocka_unit_test_setup(the_programs_streams_are_untouched, set_up),
+        cmocka_unit_test_setup(the_programs_words_are_its_own, set_up),
+        cmocka_unit_test_setup(the_users_environment_is_kept, set_up),
+        cmocka_unit_test_setup(options_reach_the_library_in_its_own_words, set_up),
+        cmocka_unit_test_setup(wrong_command_lines_run_nothing, set_up),
+        cmocka_unit_test_setup(a_file_is_replaced_only_when_asked, set_up),
+        cmocka_unit_test_setup(the_name_comes_from_program_and_pid, set_up),
+        cmocka_unit_test_setup(failures_of_recording_are_125_unless_the_program_failed, set_up),
+        cmocka_unit_test_setup(parts_are_kept_when_they_cannot_be_put_together, set_up),
+        cmocka_unit_test_setup(an_interrupt_is_the_programs, set_up),
+        cmocka_unit_test_setup(a_second_interrupt_stops_at_once_and_the_file_stays_readable,
+                               set_up),
+        cmocka_unit_test_setup(termination_is_passed_on, set_up),
+        cmocka_unit_test_setup(processes_that_outlive_the_program_are_waited_for, set_up),
+        cmocka_unit_test_setup(calibration_measures_the_same_steps_in_a_plain_run, set_up),
+        cmocka_unit_test_setup(calibration_that_cannot_be_right_is_left_out, set_up),
+        cmocka_unit_test_setup(quiet_says_nothing_when_all_is_well, set_up),
+    };
+
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
+}
