@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"
@@ -74,11 +75,17 @@ const struct kr_command *kr_command_find(const char *name)
     return NULL;
 }
 
+/* Messages carry names from strangers: they are written so that they can do nothing. */
 static void say(FILE *log, const char *prefix, const char *fmt, va_list args)
 {
+    char *text = NULL;
+
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
     fprintf(log, "kreach: %s", prefix);
-    vfprintf(log, fmt, args);
+    kr_plain_text(log, text ? text : "(out of memory)");
     fputc('\n', log);
+    free(text);
 }
 
 void kr_call_warn(const struct kr_call *call, const char *fmt, ...)

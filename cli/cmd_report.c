@@ -83,7 +83,8 @@ static bool report_runs(struct kr_call *call, const struct request *request,
 
     if (!kr_report_build(runs, call->opts.n_operands, rules, request->wall_step_ns, &report, err))
         return false;
-    good = render(call, request, &report, err) && run_checks(call, &report, err);
+    /* Checks first: a condition that cannot be evaluated must not follow a whole document. */
+    good = run_checks(call, &report, err) && render(call, request, &report, err);
     kr_report_free(&report);
     return good;
 }

@@ -6,4 +6,8 @@ echo $? "$(grep -c total text)"
 $K --fail-if 'unclassified/busy>11%' steps.json >text
 echo $? "$(grep -c total text)"
 $K --fail-if 'nrom>1%' steps.json >text
+echo $? "$(cat text)"
+$K --json --fail-if 'nrom>1%' steps.json 2>/dev/null >error.json
 echo $?
+kreach schema error >schema
+python3 "$TOOLS/validate.py" schema error.json
