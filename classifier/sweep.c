@@ -5,6 +5,9 @@
 
 #include "mem.h"
 
+/* Events ahead to fetch where those of one device lie apart in memory. */
+enum { PREFETCH = 16 };
+
 struct kr_sweep_end {
     int64_t end_ns;
     uint32_t site;
@@ -232,6 +235,8 @@ bool kr_sweep_device(struct kr_sweep *s, const uint32_t *order, size_t n, struct
     for (size_t i = 0; i < n; i++) {
         const struct kr_event *e = &s->timeline->events[order ? order[i] : i];
 
+        if (order && i + PREFETCH < n)
+            __builtin_prefetch(&s->timeline->events[order[i + PREFETCH]]);
         if (!kr_sweep_counts(w, e->start_ns)) {
             if (e->start_ns >= w->end_ns)
                 break;

@@ -40,7 +40,6 @@ static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponen
     uint64_t next;
     bool any = false;
     bool fraction = false;
-    bool full = false; /* further digits only move the exponent */
 
     *mantissa = 0;
     *exponent = 0;
@@ -50,15 +49,14 @@ static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponen
             continue;
         }
         any = true;
-        if (!full && !__builtin_mul_overflow(*mantissa, 10, &next) &&
+        if (!__builtin_mul_overflow(*mantissa, 10, &next) &&
             !__builtin_add_overflow(next, (uint64_t)(*s - '0'), &next)) {
             *mantissa = next;
             *exponent -= fraction;
             continue;
         }
         /* Rounding up keeps 2^64 and more from passing for less. */
-        *mantissa += !full && !fraction;
-        full = true;
+        *mantissa += !fraction;
         *exponent += !fraction;
         if (*exponent > 1000 || *exponent < -1000)
             return NULL;

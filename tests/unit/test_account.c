@@ -9,6 +9,7 @@
 #include "account.h"
 #include "mem.h"
 #include "spread.h"
+#include "sweep.h"
 
 enum { PARTS = 27720, MAX_AT_ONCE = 12, MAX_SITES = 16, MAX_STEPS = 8, MAX_DEVICES = 3 };
 
@@ -724,8 +725,9 @@ static void a_collective_that_waited_for_a_late_rank_is_told(void **state)
     run_event(t, track, run_kernel(t, "c_ar"), 0, UINT64_C(17456000000));
     for (int64_t i = 0; i < 64; i++)
         run_event(t, track, run_kernel(t, "c_ar"), INT64_C(17500000000) + 10000000 * i, 14300);
-    run_event(t, track, run_kernel(t, "o"), INT64_C(18186000000), 1000000);
-    run_event(t, track, run_kernel(t, "o"), INT64_C(18185000000), 1000);
+    run_event(t, track, run_kernel(t, "o"), INT64_C(18187000000), 1000000000);
+    for (int64_t i = 0; i < 3; i++)
+        run_event(t, track, run_kernel(t, "o"), INT64_C(18185000000) + 10000 * i, 1000);
     a = account_all(t);
     assert_true(kr_account_waits(&a, row_of(t, &a, "c_ar")));
     assert_false(kr_account_waits(&a, row_of(t, &a, "o")));
@@ -735,7 +737,7 @@ static void a_collective_that_waited_for_a_late_rank_is_told(void **state)
 
     t = run_new();
     for (int64_t i = 0; i < 64; i++)
-        run_event(t, run_track(t, 0, 7), run_kernel(t, "c_ar"), 100000 * i, 14300 + (uint64_t)i);
+        run_event(t, run_track(t, 0, 7), run_kernel(t, "c_ar"), 15000 * i, 14300 + (uint64_t)i);
     a = account_all(t);
     assert_false(kr_account_waits(&a, row_of(t, &a, "c_ar")));
     kr_account_free(&a);
@@ -775,11 +777,12 @@ static void idle_time_has_causes(void **state)
     run_launch(t, track, site, 24000, 1000, 900000);            /* queued long before */
     run_launch(t, track, site, 3025000, 1000, 8000);            /* the host was away for 3 ms */
     run_launch(t, track, site, 3027000, 1000, KR_LEAD_UNKNOWN); /* not recorded */
+    run_launch(t, track, site, 3030000, 1000, 11000);           /* just before; calls take time */
     a = account_all(t);
     g = &a.devices[0].gaps;
-    assert_int_equal(g->count, 4);
-    assert_int_equal(g->launch_ns, 20000);
-    assert_int_equal(g->launch_count, 1);
+    assert_int_equal(g->count, 5);
+    assert_int_equal(g->launch_ns, 22000);
+    assert_int_equal(g->launch_count, 2);
     assert_int_equal(g->queued_ns, 2000);
     assert_int_equal(g->host_ns, 3000000);
     assert_int_equal(g->unknown_ns, 1000);
@@ -818,11 +821,13 @@ static void steps_without_work_are_counted(void **state)
 
 static void times_at_the_edge_of_the_clock_do_not_overflow(void **state)
 {
+    const struct kr_event last = { .start_ns = INT64_MAX - 10, .dur_ns = 11 };
     struct kr_timeline *t = run_new();
     const uint16_t track = run_track(t, 0, 7);
     struct kr_account a;
 
     (void)state;
+    assert_true(kr_sweep_end_ns(&last) == INT64_MAX);
     run_event(t, track, run_kernel(t, "o"), INT64_MIN / 2, 10);
     run_event(t, track, run_kernel(t, "a"), INT64_MAX - 10, 10);
     a = account_all(t);

@@ -186,6 +186,55 @@ static void steps_without_launch_times_use_the_host_interval(void **state)
     kr_timeline_free(t);
 }
 
+static void work_belongs_to_the_step_that_launched_it(void **state)
+{
+    struct kr_timeline *t = run_new();
+    const uint16_t track = run_track(t, 0, 7);
+    const uint32_t site = run_kernel(t, "k");
+    struct kr_window w;
+
+    (void)state; /* the device runs two steps behind the host */
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "step %d", i);
+        run_annotation(t, "main", name, 1000 * i, 900);
+        run_launch(t, track, site, 1000 * i + 2500, 800, 2300);
+    }
+    run_finish(t);
+    w = choose(t, "step:1");
+    assert_int_equal(w.start_ns, 3500);
+    assert_int_equal(w.end_ns, 4500);
+    kr_window_free(&w);
+    kr_timeline_free(t);
+}
+
+static void nested_annotations_are_no_steps(void **state)
+{
+    struct kr_timeline *t = run_new();
+    const uint16_t track = run_track(t, 0, 7);
+    struct kr_window w;
+
+    (void)state;
+    run_annotation(t, "main", "part 1", 0, 1000);
+    run_annotation(t, "main", "part 2", 100, 200);
+    for (int i = 1; i < 9; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "kernel_%d", i);
+        run_launch(t, track, run_kernel(t, name), 100 * i, 80, 0);
+    }
+    run_finish(t);
+    w = choose(t, "steady");
+    assert_int_equal(w.steps_from, KR_STEPS_NONE);
+    kr_window_free(&w);
+    w = choose(t, "name:part"); /* the outer one counts as a whole */
+    assert_int_equal(w.start_ns, 100);
+    assert_int_equal(w.end_ns, 880);
+    kr_window_free(&w);
+    kr_timeline_free(t);
+}
+
 static void profiler_steps_beat_finer_annotations(void **state)
 {
     struct kr_timeline *t = run_new();
@@ -312,6 +361,7 @@ static void steady_leaves_out_warm_up_and_the_cut_last_step(void **state)
         { 4, { 10, 10, 10, 4 }, { 90, 90, 90, 90 }, 0, 3, "incomplete last one left out" },
         { 5, { 30, 10, 10, 10, 4 }, { 90, 90, 90, 90, 90 }, 1, 3, "3 of 5" },
         { 6, { 10, 10, 10, 10, 10, 10 }, { 400, 200, 90, 90, 90, 90 }, 2, 4, "4 of 6" },
+        { 6, { 10, 10, 10, 10, 10, 10 }, { 800, 600, 450, 300, 200, 90 }, 3, 3, "3 of 6" },
         { 2, { 10, 10 }, { 300, 90 }, 1, 1, "one step shows no spread" },
         { 2, { 10, 4 }, { 90, 90 }, 0, 2, "2 steps" },
         { 1, { 10 }, { 90 }, 0, 1, "one step shows no spread" },
@@ -504,6 +554,27 @@ static void a_loop_survives_an_insertion(void **state)
     kr_timeline_free(t);
 }
 
+static void rounds_that_alternate_a_little_are_single_rounds(void **state)
+{
+    struct kr_timeline *t = run_new();
+    const uint16_t track = run_track(t, 0, 7);
+    struct kr_repeat repeat;
+    struct kr_err err = { 0 };
+    int64_t at = 1000;
+
+    (void)state; /* as when an odd length makes one kernel take another form */
+    for (size_t i = 0; i < 16; i++) {
+        append_text(t, track, "eabcdfgijklmnopqrstuvwxyzABCDEFGIJKLMNOPQ", &at);
+        append_text(t, track, i % 2 ? "h" : "H", &at);
+    }
+    run_finish(t);
+    assert_true(kr_repeat_find(t, &repeat, &err));
+    assert_int_equal(repeat.n, 16);
+    assert_int_equal(repeat.period, 42);
+    kr_repeat_free(&repeat);
+    kr_timeline_free(t);
+}
+
 static void rounds_begin_after_the_longest_idle_time(void **state)
 {
     struct kr_timeline *t = run_new();
@@ -564,6 +635,8 @@ int main(void)
         cmocka_unit_test(a_counting_name_ends_in_a_number),
         cmocka_unit_test(steps_come_from_counting_annotations),
         cmocka_unit_test(steps_without_launch_times_use_the_host_interval),
+        cmocka_unit_test(work_belongs_to_the_step_that_launched_it),
+        cmocka_unit_test(nested_annotations_are_no_steps),
         cmocka_unit_test(profiler_steps_beat_finer_annotations),
         cmocka_unit_test(layers_and_side_work_are_no_steps),
         cmocka_unit_test(no_annotations_and_no_repetition_mean_all_work),
@@ -575,6 +648,7 @@ int main(void)
         cmocka_unit_test(a_loop_is_found_without_annotations),
         cmocka_unit_test(layers_of_one_pass_are_no_loop),
         cmocka_unit_test(a_loop_survives_an_insertion),
+        cmocka_unit_test(rounds_that_alternate_a_little_are_single_rounds),
         cmocka_unit_test(rounds_begin_after_the_longest_idle_time),
         cmocka_unit_test(a_single_annotated_step_yields_to_the_loop_inside),
         cmocka_unit_test(a_run_without_work_has_no_window),
