@@ -332,8 +332,9 @@ static bool make_steps(const struct finder *f, const struct family *family,
     }
     out->n = n;
     out->from = KR_STEPS_ANNOTATION;
-    snprintf(out->how, sizeof out->how, "%zu step%s from annotation '%.40s'", n, n == 1 ? "" : "s",
-             kr_strpool_get(f->patterns, f->marks[family->first].pattern, NULL));
+    (void)snprintf(out->how, sizeof out->how, "%zu step%s from annotation '%.40s'", n,
+                   n == 1 ? "" : "s",
+                   kr_strpool_get(f->patterns, f->marks[family->first].pattern, NULL));
     return true;
 }
 
@@ -438,8 +439,8 @@ static bool steps_from_repetition(const struct kr_timeline *t, struct kr_steps *
     out->n = repeat.n;
     if (repeat.n) {
         out->from = KR_STEPS_REPETITION;
-        snprintf(out->how, sizeof out->how, "%zu steps by repetition of %zu launches", repeat.n,
-                 repeat.period);
+        (void)snprintf(out->how, sizeof out->how, "%zu steps by repetition of %zu launches",
+                       repeat.n, repeat.period);
     }
     kr_repeat_free(&repeat);
     return true;

@@ -1,5 +1,6 @@
 #include "window.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,6 +202,17 @@ struct choice {
     int64_t first_ns, last_ns; /* from the first work to the end of the last */
 };
 
+/* Adds to the line that says how the window was chosen; what does not fit is cut. */
+__attribute__((format(printf, 2, 3))) static void say(struct kr_window *w, const char *fmt, ...)
+{
+    const size_t len = strlen(w->how);
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(w->how + len, sizeof w->how - len, fmt, args);
+    va_end(args);
+}
+
 static void use_stretch(struct kr_window *w, enum kr_window_kind kind, int64_t start_ns,
                         int64_t end_ns)
 {
@@ -239,25 +251,21 @@ static bool use_steps_inside(struct kr_window *w, const struct kr_steps *steps, 
 static bool choose_all(const struct choice *c, struct kr_window *w, struct kr_err *err)
 {
     use_stretch(w, KR_WINDOW_ALL, c->first_ns, c->last_ns);
-    snprintf(w->how, sizeof w->how, "all device work%s%s", c->steps.n ? "; " : "", c->steps.how);
+    say(w, "all device work%s%s", c->steps.n ? "; " : "", c->steps.how);
     return use_steps_inside(w, &c->steps, err);
 }
 
 static void describe_steady(const struct choice *c, size_t first, size_t end, struct kr_window *w)
 {
-    const size_t n = c->steps.n;
-    int len = 0;
-
-    if (end - first < n)
-        len = snprintf(w->how, sizeof w->how, "%zu of ", end - first);
-    len += snprintf(w->how + len, sizeof w->how - (size_t)len, "%s", c->steps.how);
+    if (end - first < c->steps.n)
+        say(w, "%zu of ", end - first);
+    say(w, "%s", c->steps.how);
     if (first)
-        len += snprintf(w->how + len, sizeof w->how - (size_t)len, "; warm-up left out");
-    if (end < n)
-        len +=
-            snprintf(w->how + len, sizeof w->how - (size_t)len, "; incomplete last one left out");
+        say(w, "; warm-up left out");
+    if (end < c->steps.n)
+        say(w, "; incomplete last one left out");
     if (end - first < 2)
-        snprintf(w->how + len, sizeof w->how - (size_t)len, "; one step shows no spread");
+        say(w, "; one step shows no spread");
 }
 
 static bool choose_steady(const struct choice *c, struct kr_window *w, struct kr_err *err)
@@ -270,7 +278,7 @@ static bool choose_steady(const struct choice *c, struct kr_window *w, struct kr
 
     if (done && !steps->n) {
         use_stretch(w, KR_WINDOW_STEADY, c->first_ns, c->last_ns);
-        snprintf(w->how, sizeof w->how, "no repeating step found; all work is used");
+        say(w, "no repeating step found; all work is used");
     } else if (done) {
         trim_steps(&contents, steps->n, &first, &end);
         use_stretch(w, KR_WINDOW_STEADY, steps->items[first].start_ns,
@@ -308,7 +316,7 @@ static bool choose_step(const struct choice *c, const char *text, struct kr_wind
                        (long long)steps->items[0].number,
                        (long long)steps->items[steps->n - 1].number);
     use_stretch(w, KR_WINDOW_STEP, steps->items[i].start_ns, steps->items[i].end_ns);
-    snprintf(w->how, sizeof w->how, "step %lld of %s", (long long)number, steps->how);
+    say(w, "step %lld of %s", (long long)number, steps->how);
     return use_steps(w, steps, i, i + 1, err);
 }
 
@@ -397,8 +405,7 @@ static bool choose_name(const struct choice *c, const char *text, struct kr_wind
     }
     if (w->start_ns >= w->end_ns)
         return fail_name(t, text, err);
-    snprintf(w->how, sizeof w->how, "from the first to the last work under annotation '%.80s'",
-             text);
+    say(w, "from the first to the last work under annotation '%.80s'", text);
     return use_steps_inside(w, &c->steps, err);
 }
 
@@ -407,7 +414,7 @@ static bool parse_bound(const struct choice *c, const char *text, size_t len, in
                         struct kr_err *err)
 {
     char bound[64];
-    uint64_t offset_ns;
+    uint64_t offset_ns = 0;
 
     if (!len)
         return true;
@@ -449,7 +456,7 @@ static bool choose_time(const struct choice *c, const char *text, struct kr_wind
     if (start_ns >= end_ns || !has_work_in(c->t, w))
         return kr_fail(err, KR_EINPUT, "no work in time:%.60s; work lasts from 0 to %.3fms", text,
                        (double)((uint64_t)c->last_ns - (uint64_t)c->first_ns) / 1e6);
-    snprintf(w->how, sizeof w->how, "time %.120s after the first work", text);
+    say(w, "time %.120s after the first work", text);
     return use_steps_inside(w, &c->steps, err);
 }
 
