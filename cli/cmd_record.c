@@ -442,10 +442,11 @@ static const struct kr_option options[] = {
 };
 
 static const char details[] =
-    "The program keeps its terminal, streams, signals and exit status, and so does every process\n"
-    "it starts; each that uses the GPU is recorded. A program killed by signal N gives 128+N. 125\n"
-    "means that recording failed, 126 that the program cannot be run, 127 that it is not there,\n"
-    "4 that it used CUDA and nothing could be recorded ('kreach doctor' shows why).\n"
+    "The program keeps its terminal, streams, signals and exit status, and so does\n"
+    "every process it starts; each that uses the GPU is recorded. A program killed\n"
+    "by signal N gives 128+N. 125 means that recording failed, 126 that the program\n"
+    "cannot be run, 127 that it is not there, 4 that it used CUDA and nothing could\n"
+    "be recorded ('kreach doctor' shows why).\n"
     "\n"
     "Ctrl-C is the program's: what it did until then is saved. A second one kills it.\n"
     "\n"
