@@ -1,6 +1,8 @@
 /* What CUPTI calls on the program's own threads: nothing but handing buffers over. */
 #include "cap_session.h"
 
+#include <string.h>
+
 #define READY_BUFFERS 8
 #define LOW_BUFFERS   4
 
@@ -20,11 +22,14 @@ bool cap_callbacks_open(struct cap_session *s)
     return s->discard.base || cap_pool_open(&s->discard, DISCARD_BYTES, DISCARD_LIMIT_BYTES, 0);
 }
 
-/* With over a thousand threads beyond the cap there is nothing left to give. */
+/*
+ * When there is nothing left to give: over a thousand threads beyond the cap, or a forked child
+ * that goes on using its parent's CUDA.
+ */
+static uint8_t shared[4096] __attribute__((aligned(16)));
+
 static uint8_t *last_resort(const struct cap_session *s, size_t *bytes)
 {
-    static uint8_t shared[4096] __attribute__((aligned(16)));
-
     *bytes = sizeof shared;
     return s->cupti.version >= VERSION_WITH_NULL ? NULL : shared;
 }
@@ -74,6 +79,10 @@ void cap_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
     index = cap_pool_index(&s->discard, buffer);
     if (index != CAP_POOL_NONE) {
         discard(s, index, valid_bytes);
+        return;
+    }
+    if (buffer == shared) {
+        memset(shared, 0, sizeof shared);
         return;
     }
     /* A buffer of a client that had taken over and has left since. */

@@ -5,12 +5,29 @@
 #include "cap_session.h"
 
 #include <dlfcn.h>
-#include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
+
+/* Finds the object that holds our own code. */
+static int find_self(struct dl_phdr_info *info, size_t size, void *user)
+{
+    const uintptr_t here = (uintptr_t)find_self;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && here >= start &&
+            here < start + info->dlpi_phdr[i].p_memsz) {
+            *(const char **)user = info->dlpi_name;
+            return 1;
+        }
+    }
+    return 0;
+}
 
 /*
  * Every process of the run passes here, shells included: two variables, nothing else. CUDA loads
@@ -18,13 +35,13 @@
  */
 __attribute__((constructor)) static void on_load(void)
 {
-    Dl_info self;
+    const char *path = NULL;
 
-    if (cap_opts_disabled() || dladdr(&cap_session, &self) == 0 || !self.dli_fname)
+    if (cap_opts_disabled() || dl_iterate_phdr(find_self, &path) == 0 || !path || path[0] == '\0')
         return;
-    setenv("CUDA_INJECTION64_PATH", self.dli_fname, 0);
+    setenv("CUDA_INJECTION64_PATH", path, 0);
     if (cap_nvtx_wanted())
-        setenv("NVTX_INJECTION64_PATH", self.dli_fname, 0);
+        setenv("NVTX_INJECTION64_PATH", path, 0);
 }
 
 EXPORT int InitializeInjection(void);
@@ -42,12 +59,6 @@ int InitializeInjection(void)
 int InitializeInjectionNvtx2(const void *(*get_export_table)(uint32_t))
 {
     return !cap_opts_disabled() && cap_nvtx_wanted() && cap_nvtx_install(get_export_table);
-}
-
-/* The function that ours stands in front of. */
-static void *next(const char *name)
-{
-    return dlsym(RTLD_NEXT, name);
 }
 
 static _Noreturn void leave(const char *name, int status)
@@ -68,43 +79,6 @@ EXPORT void _Exit(int status)
     leave("_Exit", status);
 }
 
-/* What an exec that failed left behind: the process lives on and is recorded again. */
-static void resume(bool was_active)
-{
-    const int saved = errno;
-
-    if (was_active)
-        cap_session_resume();
-    errno = saved;
-}
-
-static bool before_exec(void)
-{
-    const bool active = cap_session_active();
-
-    if (active)
-        cap_session_finish(KREACH_END_EXEC, "");
-    return active;
-}
-
-#define EXEC(name, parameters, ...)                                                                \
-    EXPORT int name parameters                                                                     \
-    {                                                                                              \
-        int(*real) parameters;                                                                     \
-        const bool active = before_exec();                                                         \
-                                                                                                   \
-        *(void **)&real = next(#name);                                                             \
-        int result = real ? real(__VA_ARGS__) : -1;                                                \
-        resume(active);                                                                            \
-        return result;                                                                             \
-    }
-
-EXEC(execve, (const char *path, char *const argv[], char *const envp[]), path, argv, envp)
-EXEC(execv, (const char *path, char *const argv[]), path, argv)
-EXEC(execvp, (const char *file, char *const argv[]), file, argv)
-EXEC(execvpe, (const char *file, char *const argv[], char *const envp[]), file, argv, envp)
-EXEC(fexecve, (int fd, char *const argv[], char *const envp[]), fd, argv, envp)
-
 /*
  * Another CUPTI client in the process. CUPTI has one pair of callbacks: whoever registers last gets
  * all buffers. We let it, note the gap, and take over again when it has finished.
@@ -115,7 +89,7 @@ EXPORT int cuptiFinalize(void);
 
 static void *next_cupti(const char *name)
 {
-    void *found = next(name);
+    void *found = dlsym(RTLD_NEXT, name);
 
     if (!found && cap_session.cupti.handle)
         found = dlsym(cap_session.cupti.handle, name);

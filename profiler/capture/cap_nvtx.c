@@ -72,9 +72,11 @@ static _Atomic uint64_t ranges_lost; /* no node was free */
 static _Atomic int32_t window_depth; /* open ranges with the window's name */
 static struct cap_opts opts;         /* as at the program's first range */
 
-static __thread uint32_t top = NO_NODE;
-static __thread uint32_t depth;     /* open push ranges of this thread */
-static __thread uint32_t untracked; /* of them, the innermost without a node */
+/* initial-exec: three words fit where even a late dlopen finds room. */
+#define PER_THREAD static __thread __attribute__((tls_model("initial-exec")))
+PER_THREAD uint32_t top = NO_NODE;
+PER_THREAD uint32_t depth;     /* open push ranges of this thread */
+PER_THREAD uint32_t untracked; /* of them, the innermost without a node */
 
 bool cap_nvtx_wanted(void)
 {

@@ -84,8 +84,9 @@ bool cap_pool_open(struct cap_pool *p, size_t buffer_bytes, size_t limit_bytes, 
 
 uint8_t *cap_pool_take(struct cap_pool *p)
 {
+    if (!p->base)
+        return NULL;
     uint32_t index = pop_free(p);
-
     if (index == CAP_POOL_NONE) {
         atomic_fetch_add_explicit(&p->requests_slow, 1, memory_order_relaxed);
         index = make_buffer(p);

@@ -55,12 +55,12 @@ void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *
 {
     const size_t len = strlen(opts->out);
     const bool slash = len > 0 && opts->out[len - 1] == '/';
-    struct stat st;
+    struct statx st;
     const char *joint = ".";
 
     if (slash)
         joint = "kreach.";
-    else if (stat(opts->out, &st) == 0 && S_ISDIR(st.st_mode))
+    else if (statx(AT_FDCWD, opts->out, 0, STATX_TYPE, &st) == 0 && S_ISDIR(st.stx_mode))
         joint = "/kreach.";
     snprintf(out, room, "%s%s%llu.%llu.part", opts->out, joint, (unsigned long long)id->pid,
              (unsigned long long)id->start_ticks);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -33,10 +34,16 @@ static int move_high(int fd)
     return high;
 }
 
+/* statx and not fstat: the latter's symbol is newer than some systems that we serve. */
+static bool look(int fd, struct statx *st)
+{
+    return statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_SIZE, st) == 0;
+}
+
 bool cap_sink_open(struct cap_sink *s, bool append)
 {
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? 0 : O_EXCL);
-    struct stat st;
+    struct statx st;
 
     s->fd = open(s->path, flags, 0666);
     if (s->fd < 0 && errno == ENOENT) {
@@ -46,19 +53,20 @@ bool cap_sink_open(struct cap_sink *s, bool append)
     if (s->fd < 0)
         return false;
     s->fd = move_high(s->fd);
-    if (fstat(s->fd, &st) != 0)
+    if (!look(s->fd, &st))
         return false;
-    s->device = st.st_dev;
-    s->inode = st.st_ino;
-    s->end_bytes = (uint64_t)st.st_size;
+    s->device = makedev(st.stx_dev_major, st.stx_dev_minor);
+    s->inode = st.stx_ino;
+    s->end_bytes = st.stx_size;
     return true;
 }
 
 static bool is_ours(const struct cap_sink *s, int fd)
 {
-    struct stat st;
+    struct statx st;
 
-    return fstat(fd, &st) == 0 && st.st_dev == s->device && st.st_ino == s->inode;
+    return look(fd, &st) && makedev(st.stx_dev_major, st.stx_dev_minor) == s->device &&
+           st.stx_ino == s->inode;
 }
 
 /*
@@ -113,38 +121,56 @@ static bool write_all(struct cap_sink *s, struct iovec *iov, int n)
     return true;
 }
 
-bool cap_sink_raw(struct cap_sink *s, const void *data, size_t len)
+static struct kreach_chunk chunk_of(uint16_t type, const struct cap_piece *pieces, size_t n)
 {
-    struct iovec iov = { .iov_base = (void *)(uintptr_t)data, .iov_len = len };
+    struct kreach_chunk head = { .magic = KREACH_CHUNK_MAGIC, .type = type };
 
-    if (check_descriptor(s) && write_all(s, &iov, 1))
+    for (size_t i = 0; i < n; i++)
+        head.payload_bytes += (uint32_t)pieces[i].len;
+    head.crc = cap_crc32c(0, &head, offsetof(struct kreach_chunk, crc));
+    for (size_t i = 0; i < n; i++)
+        head.crc = cap_crc32c(head.crc, pieces[i].data, pieces[i].len);
+    return head;
+}
+
+static void add_piece(struct iovec *iov, int *n, const void *data, size_t len)
+{
+    if (len == 0)
+        return;
+    iov[*n].iov_base = (void *)(uintptr_t)data;
+    iov[(*n)++].iov_len = len;
+}
+
+static bool append(struct cap_sink *s, struct iovec *iov, int n)
+{
+    if (check_descriptor(s) && write_all(s, iov, n))
         return true;
     s->failures++;
     return false;
 }
 
+bool cap_sink_section(struct cap_sink *s, const struct cap_piece *head)
+{
+    const struct kreach_chunk chunk = chunk_of(KREACH_HEAD, head, 1);
+    struct iovec iov[3];
+    int n = 0;
+
+    add_piece(iov, &n, KREACH_SIGNATURE, KREACH_SIGNATURE_BYTES);
+    add_piece(iov, &n, &chunk, sizeof chunk);
+    add_piece(iov, &n, head->data, head->len);
+    return append(s, iov, n);
+}
+
 bool cap_sink_chunk(struct cap_sink *s, uint16_t type, const struct cap_piece *pieces, size_t n)
 {
-    struct kreach_chunk head = { .magic = KREACH_CHUNK_MAGIC, .type = type };
+    const struct kreach_chunk chunk = chunk_of(type, pieces, n);
     struct iovec iov[1 + CAP_PIECES_MAX];
-    int parts = 1;
+    int parts = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (pieces[i].len == 0)
-            continue;
-        iov[parts].iov_base = (void *)(uintptr_t)pieces[i].data;
-        iov[parts++].iov_len = pieces[i].len;
-        head.payload_bytes += (uint32_t)pieces[i].len;
-    }
-    head.crc = cap_crc32c(0, &head, offsetof(struct kreach_chunk, crc));
-    for (int i = 1; i < parts; i++)
-        head.crc = cap_crc32c(head.crc, iov[i].iov_base, iov[i].iov_len);
-    iov[0].iov_base = &head;
-    iov[0].iov_len = sizeof head;
-    if (check_descriptor(s) && write_all(s, iov, parts))
-        return true;
-    s->failures++;
-    return false;
+    add_piece(iov, &parts, &chunk, sizeof chunk);
+    for (size_t i = 0; i < n; i++)
+        add_piece(iov, &parts, pieces[i].data, pieces[i].len);
+    return append(s, iov, parts);
 }
 
 void cap_sink_close(struct cap_sink *s)

@@ -31,8 +31,8 @@ struct cap_sink {
  */
 bool cap_sink_open(struct cap_sink *s, bool append);
 
-/** Appends raw bytes (the signature). */
-bool cap_sink_raw(struct cap_sink *s, const void *data, size_t len);
+/** Begins a section: the signature and a HEAD chunk in one write. */
+bool cap_sink_section(struct cap_sink *s, const struct cap_piece *head);
 
 /**
  * Appends one chunk, all or nothing: when it cannot be written whole, the file keeps its length.

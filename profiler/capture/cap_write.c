@@ -40,9 +40,7 @@ static bool ensure_open(struct cap_recorder *r)
     cap_self_describe(r);
     put_head(r, &head);
     const struct cap_piece piece = { head.data, head.len };
-    r->opened = cap_sink_open(&r->sink, r->append) &&
-                cap_sink_raw(&r->sink, KREACH_SIGNATURE, KREACH_SIGNATURE_BYTES) &&
-                cap_sink_chunk(&r->sink, KREACH_HEAD, &piece, 1);
+    r->opened = cap_sink_open(&r->sink, r->append) && cap_sink_section(&r->sink, &piece);
     if (!r->opened)
         give_up(r, "create");
     cap_bytes_free(&head);

@@ -1,0 +1,149 @@
+/*
+ * The exec family: a process that becomes another program has its recording completed first. When
+ * the exec fails, it lives on and is recorded again.
+ *
+ * These run in every process of a run, in children between vfork and exec too, so they go straight
+ * to the kernel: no allocation, no dlsym, no lock.
+ */
+#include "cap_mem.h"
+#include "cap_session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static bool before_exec(void)
+{
+    const bool active = cap_session_active();
+
+    if (active)
+        cap_session_finish(KREACH_END_EXEC, "");
+    return active;
+}
+
+static int after_failed_exec(bool was_active)
+{
+    const int saved = errno;
+
+    if (was_active)
+        cap_session_resume();
+    errno = saved;
+    return -1;
+}
+
+static int exec_path(const char *path, char *const argv[], char *const envp[])
+{
+    return (int)syscall(SYS_execve, path, argv, envp);
+}
+
+EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+    const bool active = before_exec();
+
+    exec_path(path, argv, envp);
+    return after_failed_exec(active);
+}
+
+EXPORT int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    const bool active = before_exec();
+
+    syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
+    return after_failed_exec(active);
+}
+
+/* A file without a known format is a script for the shell (POSIX). */
+static void exec_script(const char *path, char *const argv[], char *const envp[])
+{
+    size_t n = 0;
+
+    while (argv[n])
+        n++;
+    const size_t bytes = (n + 3) * sizeof(char *);
+    const char **shell_argv = cap_pages(bytes);
+    if (!shell_argv)
+        return;
+    shell_argv[0] = "/bin/sh";
+    shell_argv[1] = path;
+    if (n > 1)
+        memcpy(shell_argv + 2, argv + 1, (n - 1) * sizeof *argv);
+    exec_path("/bin/sh", (char *const *)(uintptr_t)shell_argv, envp);
+    cap_pages_free(shell_argv, bytes);
+}
+
+static void exec_or_script(const char *path, char *const argv[], char *const envp[])
+{
+    exec_path(path, argv, envp);
+    if (errno == ENOEXEC)
+        exec_script(path, argv, envp);
+}
+
+/* True when another folder of PATH may hold the program. */
+static bool may_be_elsewhere(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == EACCES || error == ESTALE ||
+           error == ENODEV || error == ETIMEDOUT;
+}
+
+/* The caller's PATH counts, whatever environment the new program gets. */
+static const char *path_variable(void)
+{
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, "PATH=", 5) == 0)
+            return *entry + 5;
+    }
+    return "/bin:/usr/bin";
+}
+
+static void exec_search(const char *file, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    bool denied = false;
+
+    errno = ENOENT;
+    for (const char *folder = path_variable(); *file;) {
+        const size_t len = strcspn(folder, ":");
+        const size_t file_len = strlen(file);
+        if (len + file_len + 2 <= sizeof path) {
+            memcpy(path, folder, len);
+            path[len] = '/';
+            /* An empty entry is the current folder. */
+            memcpy(path + (len ? len + 1 : 0), file, file_len + 1);
+            exec_or_script(path, argv, envp);
+            denied |= errno == EACCES;
+            if (!may_be_elsewhere(errno))
+                return;
+        }
+        if (folder[len] == '\0')
+            break;
+        folder += len + 1;
+    }
+    if (denied)
+        errno = EACCES;
+}
+
+EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    const bool active = before_exec();
+
+    if (strchr(file, '/'))
+        exec_or_script(file, argv, envp);
+    else
+        exec_search(file, argv, envp);
+    return after_failed_exec(active);
+}
+
+EXPORT int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
+}
