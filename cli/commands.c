@@ -9,6 +9,7 @@ const struct kr_command *const kr_commands[] = {
     &kr_cmd_info,
     &kr_cmd_rules_check,
     &kr_cmd_rules_list,
+    &kr_cmd_doctor,
     &kr_cmd_schema,
     &kr_cmd_completion,
     &kr_cmd_help,

@@ -11,6 +11,7 @@ extern const struct kr_command kr_cmd_explain;
 extern const struct kr_command kr_cmd_info;
 extern const struct kr_command kr_cmd_rules_check;
 extern const struct kr_command kr_cmd_rules_list;
+extern const struct kr_command kr_cmd_doctor;
 extern const struct kr_command kr_cmd_schema;
 extern const struct kr_command kr_cmd_completion;
 extern const struct kr_command kr_cmd_help;

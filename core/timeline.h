@@ -131,7 +131,7 @@ struct kr_annotation {
     X(KR_WARN_DROPS_UNKNOWN, "drops_unknown", 1, "CUPTI did not say whether it dropped records")   \
     X(KR_WARN_TOTALS, "totals_mismatch", 1, "records written but not found in the file")           \
     X(KR_WARN_NOT_ENDED, "not_ended", 1,                                                           \
-      "processes that were killed; their last records may lack")                                   \
+      "processes without a clean end; their last moments may be missing")                          \
     X(KR_WARN_GAP, "gap", 1, "stretches in which another CUPTI client held the records")           \
     X(KR_WARN_PAUSED, "paused", 0, "stretches left out on purpose: window or calibration")         \
     X(KR_WARN_NO_SECTION, "missing_process", 1, "processes recorded but not in the file")          \

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kreach_build.h"
@@ -59,11 +60,24 @@ static uint64_t own_start_ticks(void)
     return started;
 }
 
+static int64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 static void put_work(struct kr_build *b)
 {
+    int64_t real_ns = now_ns(CLOCK_REALTIME);
+
+    kr_build_chunk(
+        b, KREACH_CLOCK,
+        KR_FIELDS(KR_S(real_ns), KR_S(now_ns(CLOCK_MONOTONIC_RAW)), KR_S(real_ns), KR_V(50)));
     kr_build_one_kernel(b, "stub_kernel");
     for (uint32_t i = 1; i <= 3; i++)
-        kr_build_events(b, &(struct kr_build_work){ 0, 0, 1000 * i, 100, i }, 1);
+        kr_build_events(b, &(struct kr_build_work){ 0, 0, real_ns + 1000 * i, 100, i }, 1);
 }
 
 static void put_ranges(struct kr_build *b, int64_t period_ns)
