@@ -745,6 +745,18 @@ bool kr_demangle_is_mangled(const char *name, size_t len)
     return len > 3 && name[0] == '_' && name[1] == 'Z' && (isalnum((unsigned char)name[2]));
 }
 
+/* Past a literal such as Li128E, whose number is no length; 0 when there is none. */
+static size_t literal_length(const char *in, size_t len)
+{
+    size_t n = 2;
+
+    if (len < 3 || in[0] != 'L' || !islower((unsigned char)in[1]))
+        return 0;
+    while (n < len && (isdigit((unsigned char)in[n]) || in[n] == 'n'))
+        n++;
+    return n;
+}
+
 /* What can be said of a name that does not parse: its identifiers, in order. */
 static size_t list_identifiers(const char *in, size_t len, char *out)
 {
@@ -754,10 +766,16 @@ static size_t list_identifiers(const char *in, size_t len, char *out)
 
     while (pos < len) {
         size_t id = 0;
-        size_t digits = pos;
+        size_t digits = pos + literal_length(in + pos, len - pos);
 
+        if (digits > pos) {
+            pos = digits;
+            continue;
+        }
         while (digits < len && isdigit((unsigned char)in[digits]) && id < len)
             id = id * 10 + (size_t)(in[digits++] - '0');
+        if (digits == len)
+            break; /* the length of an identifier that is not there */
         if (digits == pos || id == 0) {
             if (in[pos] == 'I' && n && separator[0] == ':')
                 separator = "<";

@@ -248,6 +248,7 @@ bool kr_policy_resolve(struct kr_rules *rules, struct kr_err *err)
     policy->cell = kr_xcalloc(n * KR_ORIGIN_COUNT, sizeof *policy->cell, err);
     if (!policy->cell)
         return false;
+    policy->n_families = n;
     for (size_t i = 0; i < n * KR_ORIGIN_COUNT; i++) {
         const char *family = kr_rules_family(rules, (uint16_t)(i / KR_ORIGIN_COUNT));
         const struct kr_policy_entry *entry;
@@ -264,7 +265,7 @@ bool kr_policy_resolve(struct kr_rules *rules, struct kr_err *err)
 /* Index into entries + 1; 0 = none. */
 static uint16_t cell_at(const struct kr_rules *rules, uint16_t family, enum kr_origin origin)
 {
-    if (family >= kr_rules_family_count(rules) || (unsigned)origin >= KR_ORIGIN_COUNT)
+    if (family >= rules->policy.n_families || (unsigned)origin >= KR_ORIGIN_COUNT)
         return 0;
     return rules->policy.cell[(size_t)family * KR_ORIGIN_COUNT + (size_t)origin];
 }

@@ -253,7 +253,7 @@ static bool is_cut(const char *name, const char *normalised)
     for (const char *c = normalised; *c; c++) {
         if (*c == '<')
             open++;
-        else if (*c == '>' && c[-1] != '-' && open > 0)
+        else if (*c == '>' && open > 0 && c[-1] != '-')
             open--;
     }
     return open > 0;

@@ -126,29 +126,89 @@ static bool check_keys(const struct loader *l, json_t *object)
     return true;
 }
 
-static bool compile_pattern(const struct loader *l, const char *key, struct kr_pattern *pattern)
+/* A compiled pattern, or NULL with what is wrong and where. */
+static pcre2_code *compile(const char *text, char *what, size_t size)
 {
-    size_t len = strlen(pattern->text);
-    PCRE2_SIZE offset;
     int code;
+    PCRE2_SIZE offset;
     PCRE2_UCHAR why[128];
-    char what[256];
+    pcre2_code *compiled = pcre2_compile(
+        (PCRE2_SPTR)text, strlen(text),
+        PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C, &code, &offset, NULL);
 
-    if (len > KR_RULES_MAX_PATTERN)
-        return complain(l, key, "a pattern may have at most 4096 bytes");
-    pattern->code = pcre2_compile((PCRE2_SPTR)pattern->text, len,
-                                  PCRE2_NO_AUTO_CAPTURE | PCRE2_NEVER_UTF | PCRE2_NEVER_BACKSLASH_C,
-                                  &code, &offset, NULL);
-    if (pattern->code) {
-        pcre2_jit_compile(pattern->code, PCRE2_JIT_COMPLETE); /* refused: the interpreter does it */
-        return true;
+    if (compiled) {
+        pcre2_jit_compile(compiled, PCRE2_JIT_COMPLETE); /* refused: the interpreter does it */
+        return compiled;
     }
     pcre2_get_error_message(code, why, sizeof why);
-    snprintf(what, sizeof what, "'%s' is not a pattern: %s at offset %zu", key, (const char *)why,
-             (size_t)offset);
+    snprintf(what, size, "%s at offset %zu of '%.80s'", (const char *)why, (size_t)offset, text);
+    return NULL;
+}
+
+/* Says which alternative of a pattern does not compile; only called when the whole did not. */
+static bool blame(const struct loader *l, const char *key, const json_t *value, const char *whole,
+                  struct kr_pattern *pattern)
+{
+    char why[256];
+    char what[320];
+    size_t n = json_is_array(value) ? json_array_size(value) : 0;
+    bool found = false;
+
+    snprintf(why, sizeof why, "%s", whole);
+    for (size_t i = 0; i < n && !found; i++) {
+        pcre2_code *code = compile(json_string_value(json_array_get(value, i)), why, sizeof why);
+
+        found = code == NULL;
+        pcre2_code_free(code);
+    }
+    snprintf(what, sizeof what, "'%s' is not a pattern: %s", key, why);
     if (!l->rules->keep_bad_patterns)
         return complain(l, key, what);
     return copy_string(l, what, &pattern->error);
+}
+
+/* Joins alternatives so that inline options of one do not reach the next: (?:a)|(?:b). */
+static bool join_alternatives(const struct loader *l, const char *key, const json_t *list,
+                              char **out)
+{
+    size_t n = 0;
+    size_t i;
+    const json_t *item;
+
+    *out = kr_xcalloc(KR_RULES_MAX_PATTERN + 1, 1, l->err);
+    if (!*out)
+        return false;
+    json_array_foreach(list, i, item)
+    {
+        const char *text = json_string_value(item);
+
+        if (!text || !text[0])
+            return complain(l, key, "the alternatives of a pattern must be strings, none empty");
+        n += (size_t)snprintf(*out + n, KR_RULES_MAX_PATTERN + 1 - n, "%s(?:%s)", i ? "|" : "",
+                              text);
+        if (n > KR_RULES_MAX_PATTERN)
+            return complain(l, key, "a pattern may have at most 4096 bytes");
+    }
+    return n > 0 || complain(l, key, "a pattern needs at least one alternative");
+}
+
+static bool read_pattern(const struct loader *l, const char *key, const json_t *value,
+                         struct kr_pattern *pattern)
+{
+    char what[256];
+
+    if (json_is_array(value)) {
+        if (!join_alternatives(l, key, value, &pattern->text))
+            return false;
+    } else if (!json_is_string(value) || json_string_length(value) == 0) {
+        return complain(l, key, "a pattern is a string that is not empty, or an array of those");
+    } else if (json_string_length(value) > KR_RULES_MAX_PATTERN) {
+        return complain(l, key, "a pattern may have at most 4096 bytes");
+    } else if (!copy_string(l, json_string_value(value), &pattern->text)) {
+        return false;
+    }
+    pattern->code = compile(pattern->text, what, sizeof what);
+    return pattern->code || blame(l, key, value, what, pattern);
 }
 
 static bool read_patterns(const struct loader *l, const json_t *object, struct kr_rule *rule)
@@ -157,21 +217,13 @@ static bool read_patterns(const struct loader *l, const json_t *object, struct k
     bool any = json_object_get(object, "kind") != NULL;
 
     for (size_t i = 0; i < KR_COUNT(keys); i++) {
-        bool ok;
-        const char *text = get_string(l, object, keys[i], false, &ok);
+        const json_t *value = json_object_get(object, keys[i]);
 
-        if (!ok)
+        if (value && !read_pattern(l, keys[i], value, &rule->pattern[i]))
             return false;
-        if (!text)
-            continue;
-        any = true;
-        if (!copy_string(l, text, &rule->pattern[i].text) ||
-            !compile_pattern(l, keys[i], &rule->pattern[i]))
-            return false;
+        any |= value != NULL;
     }
-    if (!any)
-        return complain(l, NULL, "it needs at least one of name, op, annotation, kind");
-    return true;
+    return any || complain(l, NULL, "it needs at least one of name, op, annotation, kind");
 }
 
 static bool read_enums(const struct loader *l, const json_t *object, struct kr_rule *rule)

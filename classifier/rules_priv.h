@@ -56,6 +56,7 @@ struct kr_policy {
     size_t n_entries, cap_entries;
     enum kr_class otherwise;
     uint64_t hash;
+    size_t n_families; /* known when cell was made */
     uint16_t *cell; /* [family * KR_ORIGIN_COUNT + origin] index into entries + 1, 0 = otherwise */
 };
 
