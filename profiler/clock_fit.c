@@ -61,7 +61,7 @@ void kr_clock_fit(struct kr_clock *c)
 
         if (last && c->readings[i].raw_ns == last->raw_ns)
             continue;
-        c->steps += last && steps_between(last, &c->readings[i]);
+        c->steps += last && steps_between(&c->readings[i - 1], &c->readings[i]);
         if (last && c->readings[i].cupti_ns <= last->cupti_ns)
             continue; /* stepped back: which of two moments is meant cannot be told */
         c->readings[kept++] = c->readings[i];

@@ -367,7 +367,11 @@ static bool read_all(struct reader *r, const char *name, const void *data, size_
     sum_drops(r);
     if (!r->t->n_events)
         return fail_empty(r, err);
-    return kr_timeline_finish(r->t, err);
+    if (!kr_timeline_finish(r->t, err))
+        return false;
+    /* records come in the order of delivery, so their order says nothing about the file */
+    r->t->warnings[KR_WARN_OUT_OF_ORDER] = (struct kr_warning){ 0, KR_NO_OFFSET };
+    return true;
 }
 
 struct kr_timeline *kr_import_kreach(const char *name, const void *data, size_t len,
