@@ -242,6 +242,7 @@ static struct kr_timeline *import(struct kr_input *in, const char *name,
     kr_kineto_total_init(&im.total, im.timeline);
     ok = im.timeline && read_all(&im, err) && kr_import_flush(&im, err) && finish(&im, name, err);
     kr_kineto_part_free(im.scan.part);
+    kr_kineto_scan_end(&im.scan);
     kr_kineto_total_free(&im.total);
     kr_kineto_doc_free(&im.doc);
     kr_input_close(in);

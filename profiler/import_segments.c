@@ -56,6 +56,7 @@ static void read_segment(const struct plan *p, size_t k, struct segment *s)
     s->scan.part = kr_kineto_part_new(&s->err);
     if (s->scan.part)
         s->end = kr_kineto_scan(&s->scan, p->text, 0, &s->pos, s->stop, &s->err);
+    kr_kineto_scan_end(&s->scan);
 }
 
 static void *work(void *arg)
@@ -116,8 +117,8 @@ static bool join_segment(struct kr_import *im, const struct plan *p, struct segm
     if (!kr_kineto_total_add(&im->total, s->scan.part, err))
         return false;
     *pos = s->pos;
-    im->scan = s->scan;
-    im->scan.part = NULL;
+    im->scan.lost = s->scan.lost;
+    im->scan.cut = s->scan.cut;
     if (s->end == KR_SCAN_CLOSED) {
         kr_kineto_doc_close_events(&im->doc);
         im->stage = KR_STAGE_TAIL;

@@ -1,75 +1,24 @@
 #include "json_split.h"
 
 #include <string.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
-enum { BLOCK = 64 };
-
-/* One bit a byte of a block. */
-struct masks {
-    uint64_t quote, backslash, open, close;
-    uint64_t follow; /* what may follow a string: space , : } ] */
-};
-
-#ifdef __SSE2__
-static uint64_t bits16(__m128i lanes, int shift)
-{
-    return (uint64_t)(unsigned)_mm_movemask_epi8(lanes) << shift;
-}
-
-static inline void load_masks(const char *p, struct masks *m)
-{
-    const __m128i space = _mm_set1_epi8(0x20);
-
-    memset(m, 0, sizeof *m);
-    for (int i = 0; i < BLOCK; i += 16) {
-        __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
-        /* ']' is '}' without bit 0x20 */
-        __m128i closer = _mm_cmpeq_epi8(_mm_or_si128(c, space), _mm_set1_epi8('}'));
-        __m128i mark = _mm_or_si128(_mm_cmpeq_epi8(c, _mm_set1_epi8(',')),
-                                    _mm_cmpeq_epi8(c, _mm_set1_epi8(':')));
-        __m128i blank = _mm_cmpeq_epi8(_mm_min_epu8(c, space), c);
-
-        m->quote |= bits16(_mm_cmpeq_epi8(c, _mm_set1_epi8('"')), i);
-        m->backslash |= bits16(_mm_cmpeq_epi8(c, _mm_set1_epi8('\\')), i);
-        m->open |= bits16(_mm_cmpeq_epi8(c, _mm_set1_epi8('{')), i);
-        m->close |= bits16(_mm_cmpeq_epi8(c, _mm_set1_epi8('}')), i);
-        m->follow |= bits16(_mm_or_si128(_mm_or_si128(closer, mark), blank), i);
-    }
-}
-#else
-static inline void load_masks(const char *p, struct masks *m)
-{
-    memset(m, 0, sizeof *m);
-    for (int i = 0; i < BLOCK; i++) {
-        unsigned char c = (unsigned char)p[i];
-        uint64_t bit = UINT64_C(1) << i;
-
-        m->quote |= c == '"' ? bit : 0;
-        m->backslash |= c == '\\' ? bit : 0;
-        m->open |= c == '{' ? bit : 0;
-        m->close |= c == '}' ? bit : 0;
-        m->follow |= c <= 0x20 || c == ',' || c == ':' || c == '}' || c == ']' ? bit : 0;
-    }
-}
-#endif
+enum { BLOCK = KR_BLOCK_BYTES };
 
 /* Bit i of the result: parity of the bits 0..i, which is "inside a string" for quotes. */
 static uint64_t prefix_xor(uint64_t bits)
 {
-    for (int shift = 1; shift < BLOCK; shift *= 2)
-        bits ^= bits << shift;
-    return bits;
+    bits ^= bits << 1;
+    bits ^= bits << 2;
+    bits ^= bits << 4;
+    bits ^= bits << 8;
+    bits ^= bits << 16;
+    return bits ^ bits << 32;
 }
 
-/* The bytes that a backslash escapes; *carry says so for the first byte, of this block and then of
- * the next. */
-static uint64_t escaped_bytes(uint64_t backslash, bool *carry)
+/* The bytes that a backslash escapes, given those that come so from the block before. *carry tells
+ * whether the first byte of the next block is one. */
+static uint64_t escaped_bytes(uint64_t backslash, uint64_t escaped, bool *carry)
 {
-    uint64_t escaped = *carry ? 1 : 0;
-
     backslash &= ~escaped;
     *carry = false;
     while (backslash) {
@@ -142,66 +91,84 @@ size_t kr_split_find_event(const struct kr_json_text *text, size_t from, size_t 
     return limit;
 }
 
-/* Braces of one block in order; false while the object goes on. `in` = bytes inside strings. */
-static bool walk_braces(struct kr_splitter *s, const struct kr_json_text *text,
-                        const struct masks *m, uint64_t in, uint64_t wrong, enum kr_split_end *end)
+/* Judges a brace, the object still being open. */
+static enum kr_split_end take_brace(uint64_t *depth, const struct kr_json_text *text, size_t at,
+                                    bool in_string)
 {
-    uint64_t braces = m->open | (m->close & ~in);
+    bool opens = text->p[at] == '{';
 
-    while (braces) {
-        uint64_t bit = braces & (0 - braces);
-        size_t at = s->pos + (size_t)__builtin_ctzll(braces);
-
-        if (wrong & (bit | (bit - 1)))
-            break;
-        braces ^= bit;
-        *end = KR_SPLIT_LOST;
-        if (bit & m->open & in) {
-            if (kr_split_is_event(text, at))
-                return true;
-        } else if (bit & m->open) {
-            if (s->depth++ > 0 && kr_split_byte_before(text, at) == ',')
-                return true;
-        } else if (--s->depth == 0) {
-            s->pos = at + 1;
-            *end = KR_SPLIT_END;
-            return true;
-        }
-    }
-    *end = KR_SPLIT_LOST;
-    return wrong != 0;
+    if (in_string)
+        return opens && kr_split_is_event(text, at) ? KR_SPLIT_LOST : KR_SPLIT_MORE;
+    if (!opens)
+        return --*depth == 0 ? KR_SPLIT_END : KR_SPLIT_MORE;
+    if ((*depth)++ > 0 && kr_split_byte_before(text, at) == ',')
+        return KR_SPLIT_LOST;
+    return KR_SPLIT_MORE;
 }
 
-enum kr_split_end kr_split_strict(struct kr_splitter *s, const struct kr_json_text *text,
-                                  size_t limit)
+/* Braces of the block at *pos in order, up to the first byte that is wrong. `in` = bytes inside
+ * strings. When the object ends, *pos is set to its last byte. */
+static enum kr_split_end take_braces(uint64_t *depth, const struct kr_json_text *text, size_t *pos,
+                                     uint64_t braces, uint64_t in, uint64_t wrong)
 {
-    while (s->pos < limit && s->pos < text->len) {
-        const char *block = text->p + s->pos;
-        char padded[BLOCK];
-        struct masks m;
-        uint64_t in, closing, wrong;
+    for (; braces; braces &= braces - 1) {
+        int i = __builtin_ctzll(braces);
         enum kr_split_end end;
 
-        if (text->len - s->pos < BLOCK) {
-            if (!text->last)
-                return KR_SPLIT_MORE;
-            memset(padded, ' ', sizeof padded);
-            memcpy(padded, block, text->len - s->pos);
-            block = padded;
-        }
-        load_masks(block, &m);
-        if (m.backslash || s->escaped)
-            m.quote &= ~escaped_bytes(m.backslash, &s->escaped);
-        in = prefix_xor(m.quote) ^ s->in_string;
-        closing = m.quote & ~in;
-        wrong = (closing << 1 | (s->after_string ? 1 : 0)) & ~m.follow;
-        if ((m.open | m.close | wrong) && walk_braces(s, text, &m, in, wrong, &end))
+        if (wrong & ((UINT64_C(2) << i) - 1))
+            return KR_SPLIT_LOST;
+        end = take_brace(depth, text, *pos + (size_t)i, in >> i & 1);
+        if (end == KR_SPLIT_END)
+            *pos += (size_t)i;
+        if (end != KR_SPLIT_MORE)
             return end;
-        s->in_string = in >> (BLOCK - 1) ? ~UINT64_C(0) : 0;
-        s->after_string = closing >> (BLOCK - 1);
-        s->pos += BLOCK;
     }
-    return KR_SPLIT_MORE;
+    return wrong ? KR_SPLIT_LOST : KR_SPLIT_MORE;
+}
+
+/* The rounds work on a copy of the state, which can live in registers. */
+enum kr_split_end kr_split_strict(struct kr_splitter *state, const struct kr_json_text *text,
+                                  size_t limit)
+{
+    struct kr_splitter s = *state;
+    enum kr_split_end end = KR_SPLIT_MORE;
+    uint64_t depth = s.depth;
+
+    while (s.pos < limit && s.pos < text->len) {
+        size_t base = s.pos / BLOCK * BLOCK;
+        int skip = (int)(s.pos - base); /* bytes of the block before pos */
+        uint64_t ours = ~UINT64_C(0) << skip;
+        const struct kr_block *b;
+        uint64_t quote, in, closing, wrong;
+
+        if (text->len - base < BLOCK && !text->last)
+            break;
+        b = kr_blocks_at(s.blocks, base / BLOCK);
+        quote = b->quote & ours;
+        if ((b->backslash & ours) || s.escaped)
+            quote &= ~escaped_bytes(b->backslash & ours, (uint64_t)s.escaped << skip, &s.escaped);
+        in = prefix_xor(quote) ^ s.in_string;
+        closing = quote & ~in;
+        wrong = (closing << 1 | (uint64_t)s.after_string << skip) & ~b->follow;
+        if (s.marks)
+            *s.marks = quote | (b->structure & ~in & ours);
+        if ((b->brace & ours) || wrong) {
+            end = take_braces(&depth, text, &base, b->brace & ours, in, wrong);
+            if (end == KR_SPLIT_END && s.marks)
+                *s.marks &= ~UINT64_C(0) >> (BLOCK - 1 - base % BLOCK);
+            if (end == KR_SPLIT_END)
+                s.pos = base + 1;
+            if (end != KR_SPLIT_MORE)
+                break;
+        }
+        s.marks += s.marks != NULL;
+        s.in_string = in >> (BLOCK - 1) ? ~UINT64_C(0) : 0;
+        s.after_string = closing >> (BLOCK - 1);
+        s.pos = base + BLOCK;
+    }
+    s.depth = depth;
+    *state = s;
+    return end;
 }
 
 /* After an escaped quote: does the text go on as it only does behind a string? Backslashes of
@@ -222,105 +189,135 @@ static bool goes_on_outside(const char *p, size_t len, size_t pos)
     return next < len && (p[next] == ',' || p[next] == '}' || p[next] == ']');
 }
 
-size_t kr_split_backslash_length(const char *p, size_t len, bool lenient)
+/* Bytes that the backslash at pos takes inside a string: 2, or 1 where the quote after it closes
+ * the string after all. */
+static size_t backslash_length(const struct kr_json_text *text, size_t pos)
 {
-    return lenient && len > 1 && p[1] == '"' && goes_on_outside(p, len, 2) ? 1 : 2;
+    bool quote = pos + 1 < text->len && text->p[pos + 1] == '"';
+
+    return quote && goes_on_outside(text->p, text->len, pos + 2) ? 1 : 2;
 }
 
-bool kr_split_quote_closes(const char *p, size_t len, size_t pos)
+static bool quote_closes(const struct kr_json_text *text, size_t pos)
 {
-    size_t next = skip_space(p, len, pos + 1);
+    size_t next = skip_space(text->p, text->len, pos + 1);
+    char c = next < text->len ? text->p[next] : ',';
 
-    return next >= len || p[next] == ',' || p[next] == ':' || p[next] == '}' || p[next] == ']';
+    return c == ',' || c == ':' || c == '}' || c == ']';
 }
 
-/* Brackets around a place, as bits: 1 is an object. Below the deepest kept level all are lists. */
-struct context {
-    uint64_t objects;
-    uint64_t depth;
+/* A lenient search on its way. Brackets are bits: 1 is an object. Below the deepest kept level all
+ * are lists. */
+struct lenient {
+    const struct kr_json_text *text;
+    size_t start, end; /* bytes to look at */
+    uint64_t *marks;
+    size_t n_marks; /* words that hold bits */
+    uint64_t objects, depth;
+    unsigned repairs;
 };
 
-static void push(struct context *c, bool object)
+static void mark(struct lenient *l, size_t pos)
 {
-    c->objects = c->objects << 1 | (object ? 1 : 0);
-    c->depth++;
+    size_t word = pos / BLOCK - l->start / BLOCK;
+
+    if (!l->marks)
+        return;
+    while (l->n_marks <= word)
+        l->marks[l->n_marks++] = 0;
+    l->marks[word] |= UINT64_C(1) << pos % BLOCK;
 }
 
-static void pop(struct context *c)
+/* Passes over the string whose opening quote is at *pos. */
+static enum kr_split_end skip_string(struct lenient *l, size_t *pos)
 {
-    c->objects >>= 1;
-    c->depth--;
+    mark(l, *pos);
+    for (size_t i = *pos + 1; i < l->end; i++) {
+        char c = l->text->p[i];
+
+        if (c == '\\') {
+            i += backslash_length(l->text, i) - 1;
+        } else if (c == '"' && quote_closes(l->text, i)) {
+            mark(l, i);
+            *pos = i + 1;
+            return KR_SPLIT_END;
+        } else if (c == '{' && kr_split_is_event(l->text, i)) {
+            *pos = i;
+            return KR_SPLIT_LOST;
+        }
+        l->repairs += c == '"';
+    }
+    *pos = l->end;
+    return KR_SPLIT_MORE;
+}
+
+static void pop(struct lenient *l)
+{
+    l->objects >>= 1;
+    l->depth--;
 }
 
 /* A list that lost its bracket ends with the object around it; a stray ']' ends nothing. */
-static void close_bracket(struct context *c, bool object)
+static void close_bracket(struct lenient *l, bool object)
 {
-    bool in_object = c->objects & 1;
+    bool in_object = l->objects & 1;
 
-    if (object && !in_object && c->depth > 1)
-        pop(c);
+    if (object && !in_object && l->depth > 1)
+        pop(l);
     if (object || !in_object)
-        pop(c);
+        pop(l);
 }
 
-/* Skips the string whose opening quote is at *pos; see kr_split_lenient for the results. */
-static enum kr_split_end skip_string(const struct kr_json_text *text, size_t *pos, size_t limit)
+/* Does the object end here without its brace: before the next event, or with the list of events? */
+static bool ends_early(const struct lenient *l, size_t pos)
 {
-    size_t len = limit < text->len ? limit : text->len;
+    char c = l->text->p[pos];
 
-    for (size_t i = *pos + 1; i < len; i++) {
-        char c = text->p[i];
-
-        if (c == '\\') {
-            i += kr_split_backslash_length(text->p + i, text->len - i, true) - 1;
-        } else if (c == '"' && kr_split_quote_closes(text->p, text->len, i)) {
-            *pos = i + 1;
-            return KR_SPLIT_END;
-        } else if (c == '{' && kr_split_is_event(text, i)) {
-            *pos = i;
-            return KR_SPLIT_LOST;
-        }
-    }
-    return KR_SPLIT_MORE;
+    if (c == ']')
+        return l->depth == 1;
+    return c == '{' && (l->objects & 1) && kr_split_byte_before(l->text, pos) == ',' &&
+           kr_split_is_event(l->text, pos);
 }
 
-enum kr_split_end kr_split_lenient(const struct kr_json_text *text, size_t start, size_t limit,
-                                   size_t *pos)
+/* The byte at *pos, or the string that starts there. */
+static enum kr_split_end step(struct lenient *l, size_t *pos)
 {
-    struct context context = { 0 };
-    size_t len = limit < text->len ? limit : text->len;
-    size_t i = start;
+    char c = l->text->p[*pos];
 
-    while (i < len) {
-        char c = text->p[i];
-
-        if (c == '"') {
-            enum kr_split_end end = skip_string(text, &i, limit);
-
-            if (end == KR_SPLIT_END)
-                continue;
-            *pos = i;
-            return end;
-        }
-        if (c == '{' && (context.objects & 1) && kr_split_byte_before(text, i) == ',' &&
-            kr_split_is_event(text, i)) {
-            *pos = i;
-            return KR_SPLIT_LOST;
-        }
-        if (c == ']' && context.depth == 1) { /* the list of events ends inside this one */
-            *pos = i;
-            return KR_SPLIT_LOST;
-        }
-        if (c == '{' || c == '[')
-            push(&context, c == '{');
-        else if (c == '}' || c == ']')
-            close_bracket(&context, c == '}');
-        i++;
-        if (context.depth == 0) {
-            *pos = i;
-            return KR_SPLIT_END;
-        }
+    if (c == '"')
+        return skip_string(l, pos);
+    if (ends_early(l, *pos))
+        return KR_SPLIT_LOST;
+    if (c == '{' || c == '[') {
+        l->objects = l->objects << 1 | (c == '{' ? 1 : 0);
+        l->depth++;
+    } else if (c == '}' || c == ']') {
+        close_bracket(l, c == '}');
     }
-    *pos = len;
-    return KR_SPLIT_MORE;
+    if (c == '{' || c == '[' || c == '}' || c == ']' || c == ',')
+        mark(l, *pos);
+    (*pos)++;
+    return KR_SPLIT_END;
+}
+
+struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t start, size_t limit,
+                                       uint64_t *marks)
+{
+    struct lenient l = { text, start, limit < text->len ? limit : text->len, marks, 0, 0, 0, 0 };
+    size_t pos = start;
+    enum kr_split_end end = KR_SPLIT_END;
+
+    while (pos < l.end && end == KR_SPLIT_END) {
+        end = step(&l, &pos);
+        if (l.depth == 0)
+            break;
+    }
+    if (end == KR_SPLIT_END && l.depth > 0)
+        end = KR_SPLIT_MORE;
+    return (struct kr_split_found){ end, pos, l.repairs };
+}
+
+size_t kr_split_marks(size_t len)
+{
+    return len / BLOCK + 2;
 }

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "json_block.h"
+
 /* A stretch of the text in memory. */
 struct kr_json_text {
     const char *p;
@@ -26,9 +28,16 @@ enum kr_split_end {
     KR_SPLIT_LOST  /* damaged; lenient: the next event starts at pos */
 };
 
-/* State of a strict search; zeroed but for pos = place of the opening brace. */
+/*
+ * State of a strict search; zeroed but for blocks, marks, and pos = place of the opening brace.
+ *
+ * Marks are bits, one a byte, set for both quotes of every string of the object and for its
+ * { } [ ] and , outside of strings. Bit 0 is the byte of the text at pos rounded down to 64.
+ */
 struct kr_splitter {
     size_t pos;
+    struct kr_blocks *blocks; /* over the text */
+    uint64_t *marks;          /* where the marks from pos on go; NULL = none wanted */
     uint64_t depth;
     uint64_t in_string; /* all bits set or none */
     bool escaped;       /* the byte at pos follows a backslash that escapes it */
@@ -36,7 +45,8 @@ struct kr_splitter {
 };
 
 /**
- * Goes on with a strict search until the object ends or `limit` [byte] is reached.
+ * Goes on with a strict search until the object ends or `limit` [byte] is reached. Marks need room
+ * up to the limit: kr_split_marks of its distance.
  *
  * Lost means that a string is not followed by what may follow one, that an event seems to start
  * inside a string, or that an object follows a comma (lists of objects do so rightly; the lenient
@@ -45,15 +55,25 @@ struct kr_splitter {
 enum kr_split_end kr_split_strict(struct kr_splitter *s, const struct kr_json_text *text,
                                   size_t limit);
 
+/* What a lenient search found. */
+struct kr_split_found {
+    enum kr_split_end kind;
+    size_t pos;       /* end of the object, or for KR_SPLIT_LOST the start of the event after it */
+    unsigned repairs; /* quotes that were taken as text */
+};
+
 /**
  * Searches the end of the object at `start` where quotes may lack their backslash: a quote closes
  * a string only when a comma, colon or closing bracket follows.
  *
  * @param limit  where to give up with KR_SPLIT_MORE [byte]
- * @param pos    end of the object, or for KR_SPLIT_LOST the start of the event after it
+ * @param marks  as in kr_splitter, with pos = start
  */
-enum kr_split_end kr_split_lenient(const struct kr_json_text *text, size_t start, size_t limit,
-                                   size_t *pos);
+struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t start, size_t limit,
+                                       uint64_t *marks);
+
+/** Words of marks for an object of `len` bytes, wherever it starts. */
+size_t kr_split_marks(size_t len);
 
 /** The last byte before pos that is no space, NUL at the start of the input. */
 char kr_split_byte_before(const struct kr_json_text *text, size_t pos);
@@ -63,12 +83,5 @@ bool kr_split_is_event(const struct kr_json_text *text, size_t pos);
 
 /** The first likely event start in [from, limit), or `limit`. */
 size_t kr_split_find_event(const struct kr_json_text *text, size_t from, size_t limit);
-
-/** True when the quote at pos ends a string by the lenient rule: see kr_split_lenient. */
-bool kr_split_quote_closes(const char *p, size_t len, size_t pos);
-
-/** Bytes of text that the backslash at p takes inside a string: 2, or 1 where the lenient rule
- * leaves the quote after it to close the string (a Windows path ended in it). */
-size_t kr_split_backslash_length(const char *p, size_t len, bool lenient);
 
 #endif

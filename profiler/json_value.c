@@ -129,6 +129,30 @@ static enum kr_json_number with_sign(uint64_t magnitude, bool negative, int64_t 
     return KR_JSON_OK;
 }
 
+/* Plain digits with at most three behind a point, as recorders write them. */
+static bool short_us(const char *s, size_t len, int64_t *ns)
+{
+    int64_t sum = 0;
+    size_t point = len; /* digits before it */
+    size_t zeros;
+
+    if (len == 0 || len > 19)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (s[i] == '.' && point == len)
+            point = i;
+        else if (is_digit(s[i]))
+            sum = sum * 10 + (s[i] - '0');
+        else
+            return false;
+    }
+    if (point == 0 || point > 15 || point + 1 == len || len > point + 4)
+        return false; /* with 15 digits of microseconds, nanoseconds fit */
+    zeros = point == len ? 3 : point + 4 - len;
+    *ns = sum * (zeros == 0 ? 1 : zeros == 1 ? 10 : zeros == 2 ? 100 : 1000);
+    return true;
+}
+
 enum kr_json_number kr_json_us_to_ns(const char *s, size_t len, int64_t *ns)
 {
     struct decimal d;
@@ -136,6 +160,8 @@ enum kr_json_number kr_json_us_to_ns(const char *s, size_t len, int64_t *ns)
     unsigned rest;
     bool more;
 
+    if (short_us(s, len, ns))
+        return KR_JSON_OK;
     if (!read_decimal(s, len, &d))
         return KR_JSON_NOT_NUMBER;
     d.point += 3;
@@ -145,6 +171,22 @@ enum kr_json_number kr_json_us_to_ns(const char *s, size_t len, int64_t *ns)
     return with_sign(value, d.negative, ns);
 }
 
+/* Plain digits that fit for sure: nearly every number there is. */
+static bool short_int(const char *s, size_t len, int64_t *value)
+{
+    int64_t sum = 0;
+
+    if (len == 0 || len > 18)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (!is_digit(s[i]))
+            return false;
+        sum = sum * 10 + (s[i] - '0');
+    }
+    *value = sum;
+    return true;
+}
+
 enum kr_json_number kr_json_int(const char *s, size_t len, int64_t *value)
 {
     struct decimal d;
@@ -152,6 +194,8 @@ enum kr_json_number kr_json_int(const char *s, size_t len, int64_t *value)
     unsigned rest;
     bool more;
 
+    if (short_int(s, len, value))
+        return KR_JSON_OK;
     if (!read_decimal(s, len, &d))
         return KR_JSON_NOT_NUMBER;
     if (!whole_part(&d, &magnitude, &rest, &more))

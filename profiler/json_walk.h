@@ -1,9 +1,17 @@
-/* Walks the members of one JSON object that lies complete in memory, without building anything. */
+/*
+ * Walks the members of one JSON object that lies complete in memory, without building anything.
+ *
+ * It goes from mark to mark (json_split.h), so that the bytes between cost nothing. All of it is
+ * inline: a walk is the reader's innermost loop, and its state should live in registers.
+ */
 #ifndef KR_JSON_WALK_H
 #define KR_JSON_WALK_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define KR_INLINE static inline __attribute__((always_inline))
 
 enum kr_json_type { KR_JSON_STRING, KR_JSON_BARE, KR_JSON_OBJECT, KR_JSON_LIST };
 
@@ -16,33 +24,161 @@ struct kr_json_span {
 struct kr_json_member {
     struct kr_json_span key; /* raw inside of the key string */
     enum kr_json_type type;
-    /* string: raw inside; bare: the token (number, true, NaN, ...); object, list: from the opening
-     * bracket to the end of the text, until kr_json_walk_skip makes it the value alone */
+    /* string: raw inside; bare: the token (number, true, NaN, ...); object, list: with brackets,
+     * but up to the end of the text until kr_json_walk_skip has made it the value alone */
     struct kr_json_span value;
 };
 
 struct kr_json_walk {
-    const char *p, *end;
-    bool lenient;     /* strings end where kr_split_quote_closes says so */
-    bool broken;      /* not JSON at p; the walk is over */
-    bool started;     /* past the first member */
-    bool pending;     /* an object or list at p has not been skipped or entered */
-    unsigned repairs; /* quotes that were taken as text */
+    const char *text;      /* where bit 0 of the marks is: in front of the object or at it */
+    size_t end;            /* of the object */
+    const uint64_t *marks; /* a bit a byte of text */
+    size_t block;          /* where `bits` come from [byte], a multiple of 64 */
+    uint64_t bits;         /* marks of the block behind `at` */
+    size_t at;             /* the mark that comes next; end = none is left */
+    bool broken;           /* not JSON; the walk is over */
+    bool started;          /* past the first member */
 };
 
-/** Starts a walk over the object text[0..len), whose first byte is its '{'. */
-struct kr_json_walk kr_json_walk_object(const char *text, size_t len, bool lenient);
+KR_INLINE void kr_json_walk_advance(struct kr_json_walk *w)
+{
+    while (!w->bits) {
+        w->block += 64;
+        if (w->block >= w->end) {
+            w->at = w->end;
+            return;
+        }
+        w->bits = w->marks[w->block / 64];
+    }
+    w->at = w->block + (size_t)__builtin_ctzll(w->bits);
+    w->bits &= w->bits - 1;
+}
 
-/** The next member; false at the end of the object or, with broken set, where it is not JSON. */
-bool kr_json_walk_next(struct kr_json_walk *w, struct kr_json_member *m);
+/** Starts a walk over the object text[start..end), start < 64; see json_split.h for its marks. */
+KR_INLINE struct kr_json_walk kr_json_walk_object(const char *text, size_t end,
+                                                  const uint64_t *marks)
+{
+    struct kr_json_walk w = { text, end, marks, 0, marks[0], 0, false, false };
 
-/** Passes over the object or list of the last member and cuts m->value to it. */
-bool kr_json_walk_skip(struct kr_json_walk *w, struct kr_json_member *m);
+    kr_json_walk_advance(&w); /* to the opening brace */
+    kr_json_walk_advance(&w);
+    return w;
+}
 
-/** Starts walking the object that is the last member's value; end with kr_json_walk_leave. */
-struct kr_json_walk kr_json_walk_enter(const struct kr_json_walk *w);
+KR_INLINE bool kr_json_walk_fail(struct kr_json_walk *w)
+{
+    w->broken = true;
+    return false;
+}
 
-/** Goes on behind an entered object whose walk has ended. */
-void kr_json_walk_leave(struct kr_json_walk *w, const struct kr_json_walk *inner);
+/* The byte at the next mark, NUL at the end. */
+KR_INLINE char kr_json_walk_mark(const struct kr_json_walk *w)
+{
+    return w->at < w->end ? w->text[w->at] : '\0';
+}
+
+KR_INLINE bool kr_json_is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
+
+/* The string that starts at the next mark; the mark behind it comes next. */
+KR_INLINE bool kr_json_walk_string(struct kr_json_walk *w, struct kr_json_span *s)
+{
+    s->p = w->text + w->at + 1;
+    kr_json_walk_advance(w);
+    s->len = (size_t)(w->text + w->at - s->p);
+    if (kr_json_walk_mark(w) != '"')
+        return kr_json_walk_fail(w);
+    kr_json_walk_advance(w);
+    return true;
+}
+
+/** Passes over the object or list that is the last member's value and cuts *value to it. */
+KR_INLINE bool kr_json_walk_skip(struct kr_json_walk *w, struct kr_json_span *value)
+{
+    size_t depth = 0;
+
+    do {
+        char c = kr_json_walk_mark(w);
+
+        if (c == '{' || c == '[')
+            depth++;
+        else if (c == '}' || c == ']')
+            depth--;
+        else if (!c)
+            return kr_json_walk_fail(w);
+        value->len = (size_t)(w->text + w->at + 1 - value->p);
+        kr_json_walk_advance(w);
+    } while (depth > 0);
+    return true;
+}
+
+/* The value that starts at p or behind spaces there. */
+KR_INLINE bool kr_json_walk_value(struct kr_json_walk *w, const char *p, struct kr_json_member *m)
+{
+    const char *end = w->text + w->at;
+    char c = kr_json_walk_mark(w);
+
+    while (p < end && kr_json_is_space(*p))
+        p++;
+    m->value = (struct kr_json_span){ p, (size_t)(end - p) };
+    if (p < end) {
+        while (kr_json_is_space(p[m->value.len - 1]))
+            m->value.len--;
+        m->type = KR_JSON_BARE;
+        return c == ',' || c == '}' || kr_json_walk_fail(w);
+    }
+    if (c == '"') {
+        m->type = KR_JSON_STRING;
+        return kr_json_walk_string(w, &m->value);
+    }
+    m->type = c == '{' ? KR_JSON_OBJECT : KR_JSON_LIST;
+    return c == '{' || c == '[' || kr_json_walk_fail(w);
+}
+
+/**
+ * The next member; false at the end of the object or, with broken set, where it is not JSON. A
+ * member that is an object or a list has to be skipped or entered before the next call.
+ * After the end, w->at is the mark behind the object's closing bracket.
+ */
+KR_INLINE bool kr_json_walk_next(struct kr_json_walk *w, struct kr_json_member *m)
+{
+    char c = kr_json_walk_mark(w);
+    const char *colon;
+
+    if (w->started && c == ',') {
+        kr_json_walk_advance(w);
+        c = kr_json_walk_mark(w);
+    } else if (w->started && c != '}') {
+        return kr_json_walk_fail(w);
+    }
+    w->started = true;
+    if (c == '}') {
+        kr_json_walk_advance(w);
+        return false;
+    }
+    if (c != '"' || !kr_json_walk_string(w, &m->key))
+        return kr_json_walk_fail(w);
+    colon = m->key.p + m->key.len + 1;
+    while (colon < w->text + w->at && kr_json_is_space(*colon))
+        colon++;
+    if (colon >= w->text + w->at || *colon != ':')
+        return kr_json_walk_fail(w);
+    return kr_json_walk_value(w, colon + 1, m);
+}
+
+/** Goes into the object that is the last member's value; its members come next. */
+KR_INLINE void kr_json_walk_enter(struct kr_json_walk *w)
+{
+    w->started = false;
+    kr_json_walk_advance(w);
+}
+
+/** Goes on with the outer object, once the walk of the entered one has ended. */
+KR_INLINE void kr_json_walk_leave(struct kr_json_walk *w)
+{
+    w->started = true;
+}
 
 #endif

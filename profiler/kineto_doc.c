@@ -28,6 +28,7 @@ void kr_kineto_doc_free(struct kr_kineto_doc *doc)
 {
     for (size_t i = 0; i < KR_DOC_VALUES; i++)
         free(doc->captures[i].text);
+    free(doc->marks);
 }
 
 static bool is_space(char c)
@@ -137,15 +138,34 @@ static void take_structure(struct kr_kineto_doc *doc, char c)
     }
 }
 
-enum candidate { IS_EVENTS, IS_OTHER, NEED_MORE };
+enum candidate { IS_EVENTS, IS_OTHER, NEED_MORE, NO_MEMORY };
+
+/* Is the object at pos, the first of a list, a trace event? */
+static enum candidate judge_object(struct kr_kineto_doc *doc, const struct kr_json_text *text,
+                                   size_t pos, struct kr_err *err)
+{
+    size_t left = text->len - pos < MAX_LOOKAHEAD ? text->len - pos : MAX_LOOKAHEAD;
+    struct kr_split_found found;
+    struct kr_kineto_text event = { .p = text->p + pos };
+
+    if (!kr_grow(&doc->marks, &doc->cap_marks, kr_split_marks(left), sizeof *doc->marks, SIZE_MAX,
+                 err))
+        return NO_MEMORY;
+    found = kr_split_lenient(text, pos, pos + left, doc->marks);
+    if (found.kind == KR_SPLIT_MORE && !text->last && left < MAX_LOOKAHEAD)
+        return NEED_MORE;
+    event.len = found.pos - pos;
+    event.marks = doc->marks;
+    event.shift = pos % KR_BLOCK_BYTES;
+    return kr_kineto_is_event(&event) ? IS_EVENTS : IS_OTHER;
+}
 
 /* Is the '[' at pos the list of events? By its key, as the whole document, or by what is in it. */
-static enum candidate judge_list(const struct kr_kineto_doc *doc, const struct kr_json_text *text,
-                                 size_t pos)
+static enum candidate judge_list(struct kr_kineto_doc *doc, const struct kr_json_text *text,
+                                 size_t pos, struct kr_err *err)
 {
     bool named = doc->depth == 0 || (doc->key_ready && name_is(doc, "traceEvents"));
     size_t first = pos + 1;
-    size_t end;
 
     if (doc->depth >= KR_DOC_LEVELS)
         return IS_OTHER;
@@ -155,12 +175,7 @@ static enum candidate judge_list(const struct kr_kineto_doc *doc, const struct k
         return !text->last ? NEED_MORE : named ? IS_EVENTS : IS_OTHER;
     if (named)
         return text->p[first] == '{' || text->p[first] == ']' ? IS_EVENTS : IS_OTHER;
-    if (text->p[first] != '{')
-        return IS_OTHER;
-    if (kr_split_lenient(text, first, first + MAX_LOOKAHEAD, &end) == KR_SPLIT_MORE &&
-        !text->last && text->len - first < MAX_LOOKAHEAD)
-        return NEED_MORE;
-    return kr_kineto_is_event(text->p + first, end - first) ? IS_EVENTS : IS_OTHER;
+    return text->p[first] == '{' ? judge_object(doc, text, first, err) : IS_OTHER;
 }
 
 /* Skips a byte order mark and spaces, and looks at the first byte that counts. */
@@ -220,9 +235,11 @@ bool kr_kineto_doc_feed(struct kr_kineto_doc *doc, const struct kr_json_text *te
         enum candidate candidate = IS_OTHER;
 
         if (searching && text->p[*pos] == '[' && !doc->in_string && !doc->closed)
-            candidate = judge_list(doc, text, *pos);
+            candidate = judge_list(doc, text, *pos, err);
         if (candidate == NEED_MORE)
             break;
+        if (candidate == NO_MEMORY)
+            return false;
         if (!take_byte(doc, text->p[*pos], base + *pos, err))
             return false;
         if (candidate == IS_EVENTS) {

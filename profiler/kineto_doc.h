@@ -35,6 +35,8 @@ struct kr_kineto_doc {
     int capturing;               /* enum kr_doc_value, -1 = none */
     uint64_t capture_depth;
     struct kr_doc_capture captures[KR_DOC_VALUES];
+    uint64_t *marks; /* of a list's first object */
+    size_t cap_marks;
     uint64_t trailing_at; /* [byte] first byte after the document, KR_NO_OFFSET = none */
     uint64_t again_at;    /* [byte] a second "traceEvents", KR_NO_OFFSET = none */
 };

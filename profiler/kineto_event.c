@@ -20,45 +20,50 @@ enum row {
     ROW_COUNTERS
 };
 
-/* Lower-case categories. Of the skipped ones some name a device or stream and are no work. */
+/* Lower-case categories, frequent ones first. Of the skipped ones some name a device or a stream,
+ * and are no work. */
+/* clang-format off */
+#define CATEGORY(cat, row) { cat, sizeof cat - 1, row }
 static const struct {
     const char *cat;
+    size_t len;
     enum row row;
 } categories[] = {
-    { "kernel", ROW_KERNEL },
-    { "gpu_kernel", ROW_KERNEL },
-    { "gpu_memcpy", ROW_MEMCPY },
-    { "memcpy", ROW_MEMCPY },
-    { "gpu_memset", ROW_MEMSET },
-    { "memset", ROW_MEMSET },
-    { "cpu_op", ROW_OP },
-    { "operator", ROW_OP },
-    { "cuda_runtime", ROW_CALL },
-    { "cuda_driver", ROW_CALL },
-    { "runtime", ROW_CALL },
-    { "hip_runtime", ROW_CALL },
-    { "xpu_runtime", ROW_CALL },
-    { "privateuse1_runtime", ROW_CALL },
-    { "privateuse1_driver", ROW_CALL },
-    { "user_annotation", ROW_NOTE },
-    { "gpu_user_annotation", ROW_DEVICE_NOTE },
-    { "cuda_profiler_range", ROW_COUNTERS },
-    { "python_function", ROW_SKIP },
-    { "ac2g", ROW_SKIP },
-    { "fwdbwd", ROW_SKIP },
-    { "async_cpu_to_gpu", ROW_SKIP },
-    { "overhead", ROW_SKIP },
-    { "cuda_sync", ROW_SKIP },
-    { "cuda_event", ROW_SKIP },
-    { "trace", ROW_SKIP },
-    { "cpu_instant_event", ROW_SKIP },
-    { "async", ROW_SKIP },
-    { "collective_comm", ROW_SKIP },
+    CATEGORY("cpu_op", ROW_OP),
+    CATEGORY("ac2g", ROW_SKIP),
+    CATEGORY("python_function", ROW_SKIP),
+    CATEGORY("cuda_runtime", ROW_CALL),
+    CATEGORY("kernel", ROW_KERNEL),
+    CATEGORY("fwdbwd", ROW_SKIP),
+    CATEGORY("cuda_driver", ROW_CALL),
+    CATEGORY("gpu_memset", ROW_MEMSET),
+    CATEGORY("gpu_memcpy", ROW_MEMCPY),
+    CATEGORY("gpu_kernel", ROW_KERNEL),
+    CATEGORY("memcpy", ROW_MEMCPY),
+    CATEGORY("memset", ROW_MEMSET),
+    CATEGORY("operator", ROW_OP),
+    CATEGORY("runtime", ROW_CALL),
+    CATEGORY("hip_runtime", ROW_CALL),
+    CATEGORY("xpu_runtime", ROW_CALL),
+    CATEGORY("privateuse1_runtime", ROW_CALL),
+    CATEGORY("privateuse1_driver", ROW_CALL),
+    CATEGORY("user_annotation", ROW_NOTE),
+    CATEGORY("gpu_user_annotation", ROW_DEVICE_NOTE),
+    CATEGORY("cuda_profiler_range", ROW_COUNTERS),
+    CATEGORY("async_cpu_to_gpu", ROW_SKIP),
+    CATEGORY("overhead", ROW_SKIP),
+    CATEGORY("cuda_sync", ROW_SKIP),
+    CATEGORY("cuda_event", ROW_SKIP),
+    CATEGORY("trace", ROW_SKIP),
+    CATEGORY("cpu_instant_event", ROW_SKIP),
+    CATEGORY("async", ROW_SKIP),
+    CATEGORY("collective_comm", ROW_SKIP),
 };
+/* clang-format on */
 
 enum { MAX_CATEGORY = 24 };
 
-static bool equals(struct kr_json_span s, const char *text)
+static inline bool equals(struct kr_json_span s, const char *text)
 {
     return s.p && strlen(text) == s.len && memcmp(s.p, text, s.len) == 0;
 }
@@ -79,10 +84,18 @@ static enum row row_of_category(struct kr_json_span cat)
     for (size_t i = 0; i < cat.len; i++)
         lower[i] = (char)(cat.p[i] >= 'A' && cat.p[i] <= 'Z' ? cat.p[i] | 0x20 : cat.p[i]);
     for (size_t i = 0; i < KR_COUNT(categories); i++) {
-        if (equals((struct kr_json_span){ lower, cat.len }, categories[i].cat))
+        if (categories[i].len == cat.len && memcmp(categories[i].cat, lower, cat.len) == 0)
             return categories[i].row;
     }
     return ROW_UNKNOWN;
+}
+
+/* The row's kind, found once per "cat". */
+static enum row row_of(struct kr_kineto_fields *f)
+{
+    if (f->row < 0)
+        f->row = (int)row_of_category(kr_kineto_value(f, KR_F_CAT));
+    return (enum row)f->row;
 }
 
 /* Spans of time are complete events (X), or say nothing. B without its E has no duration, which
@@ -95,25 +108,6 @@ static bool is_span(struct kr_json_span ph)
 static bool mentions(struct kr_json_span text, const char *quoted)
 {
     return memmem(text.p, text.len, quoted, strlen(quoted)) != NULL;
-}
-
-/* Most events are told to be of no interest by their first members. A later member of the same
- * name would count instead, so its absence is made sure of. */
-static bool is_boring(const struct kr_kineto_fields *f, struct kr_json_span rest)
-{
-    struct kr_json_span ph = kr_kineto_value(f, KR_F_PH);
-    struct kr_json_span cat = kr_kineto_value(f, KR_F_CAT);
-
-    if (ph.p && !is_span(ph))
-        return !mentions(rest, "\"ph\"");
-    return cat.p && row_of_category(cat) == ROW_SKIP && !mentions(rest, "\"cat\"");
-}
-
-static bool never(const struct kr_kineto_fields *f, struct kr_json_span rest)
-{
-    (void)f;
-    (void)rest;
-    return false;
 }
 
 /* One event on its way into the part. */
@@ -234,7 +228,7 @@ static int64_t take_place(const struct taking *t, enum kr_kineto_field field)
 
 static bool has(const struct taking *t, enum kr_kineto_field field)
 {
-    return t->f.seen >> field & 1;
+    return t->f.seen & KR_F_BIT(field);
 }
 
 static void take_track(struct taking *t, struct kr_kineto_track *track)
@@ -388,6 +382,36 @@ static enum call call_of(struct kr_json_span name)
     return CALL_OTHER;
 }
 
+/*
+ * Most events are told to be of no interest by their first members. A later member of the same
+ * name would count instead, so its absence is made sure of. Ops and calls need few members; there
+ * the first of equal names counts once these are known.
+ */
+static bool knows_enough(struct kr_kineto_fields *f, struct kr_json_span rest)
+{
+    struct kr_json_span ph = kr_kineto_value(f, KR_F_PH);
+    struct kr_json_span cat = kr_kineto_value(f, KR_F_CAT);
+    struct kr_json_span name = kr_kineto_value(f, KR_F_NAME);
+    enum row row;
+
+    if (ph.p && !is_span(ph))
+        return !mentions(rest, "\"ph\"");
+    if (!cat.p)
+        return false;
+    row = row_of(f);
+    if (row == ROW_SKIP)
+        return !mentions(rest, "\"cat\"");
+    f->enough = UINT32_MAX;
+    if (row == ROW_OP && name.p && !kr_kineto_has_work(name.p, name.len))
+        f->enough = KR_F_BIT(KR_F_PH) | KR_F_BIT(KR_F_EXTERNAL);
+    if (row == ROW_CALL && name.p)
+        f->enough = call_of(name) == CALL_OTHER
+                        ? KR_F_BIT(KR_F_PH)
+                        : KR_F_BIT(KR_F_PH) | KR_F_BIT(KR_F_TS) | KR_F_BIT(KR_F_CORRELATION) |
+                              KR_F_BIT(KR_F_EXTERNAL);
+    return false;
+}
+
 static bool take_call(struct taking *t, struct kr_err *err)
 {
     enum call call = call_of(kr_kineto_value(&t->f, KR_F_NAME));
@@ -434,7 +458,7 @@ static bool looks_like_device_work(const struct taking *t)
 
 static bool take_row(struct taking *t, struct kr_err *err)
 {
-    enum row row = row_of_category(kr_kineto_value(&t->f, KR_F_CAT));
+    enum row row = row_of(&t->f);
 
     if (!is_span(kr_kineto_value(&t->f, KR_F_PH)))
         return true;
@@ -461,33 +485,34 @@ static bool take_row(struct taking *t, struct kr_err *err)
     return true;
 }
 
+static enum kr_kineto_walked walk(const struct kr_kineto_text *text, kr_kineto_stop_fn *stop,
+                                  struct kr_kineto_fields *f)
+{
+    return kr_kineto_walk(text->p - text->shift, text->shift + text->len, text->marks, stop, f);
+}
+
 enum kr_kineto_taken kr_kineto_take(struct kr_kineto_part *part, const struct kr_kineto_text *text,
                                     struct kr_err *err)
 {
     struct taking t;
-    struct kr_json_walk w = kr_json_walk_object(text->p, text->len, text->lenient);
-    enum kr_kineto_walked walked = kr_kineto_walk(&w, text->lenient ? never : is_boring, &t.f);
 
-    if (walked == KR_WALK_BROKEN || (walked == KR_WALK_DONE && w.p != w.end))
+    if (walk(text, text->lenient ? NULL : knows_enough, &t.f) == KR_WALK_BROKEN)
         return KR_KINETO_BROKEN;
-    part->counts.events_read++;
-    if (walked == KR_WALK_STOPPED)
-        return KR_KINETO_TAKEN;
     t.part = part;
     t.text = text;
     t.big_number = false;
+    part->counts.events_read++;
     if (!take_row(&t, err))
         return KR_KINETO_FAILED;
-    if (w.repairs)
+    if (text->repairs)
         warn(&t, KR_WARN_QUOTE);
     return KR_KINETO_TAKEN;
 }
 
-bool kr_kineto_is_event(const char *p, size_t len)
+bool kr_kineto_is_event(const struct kr_kineto_text *text)
 {
     struct kr_kineto_fields f;
-    struct kr_json_walk w = kr_json_walk_object(p, len, true);
 
-    kr_kineto_walk(&w, never, &f);
-    return f.seen >> KR_F_PH & 1;
+    walk(text, NULL, &f);
+    return f.seen & KR_F_BIT(KR_F_PH);
 }

@@ -13,8 +13,11 @@ enum kr_kineto_taken {
 struct kr_kineto_text {
     const char *p; /* the object, braces included */
     size_t len;
-    uint64_t offset; /* [byte] in the whole text */
-    bool lenient;    /* strings may hold bare quotes; see json_split.h */
+    uint64_t offset;       /* [byte] in the whole text */
+    const uint64_t *marks; /* of json_split.h */
+    size_t shift;          /* bytes from bit 0 of the marks to the object */
+    bool lenient;          /* they were found by the lenient search */
+    unsigned repairs;      /* by it */
 };
 
 /** Reads one event object into the part. */
@@ -22,6 +25,6 @@ enum kr_kineto_taken kr_kineto_take(struct kr_kineto_part *part, const struct kr
                                     struct kr_err *err);
 
 /** True when the object has a top-level member "ph", which makes it a trace event. */
-bool kr_kineto_is_event(const char *p, size_t len);
+bool kr_kineto_is_event(const struct kr_kineto_text *text);
 
 #endif

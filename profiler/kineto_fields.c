@@ -2,54 +2,64 @@
 
 #include <string.h>
 
-#include "mem.h"
+#define IS(text) (memcmp(key.p, text, sizeof text - 1) == 0)
 
-struct key {
-    const char *text;
-    size_t len;
-    enum kr_kineto_field field;
-};
-
-/* clang-format off */
-#define KEY(text, field) { text, sizeof text - 1, field }
-static const struct key top_keys[] = {
-    KEY("ph", KR_F_PH),
-    KEY("cat", KR_F_CAT),
-    KEY("name", KR_F_NAME),
-    KEY("pid", KR_F_PID),
-    KEY("tid", KR_F_TID),
-    KEY("ts", KR_F_TS),
-    KEY("dur", KR_F_DUR),
-    KEY("args", KR_F_ARGS),
-};
-
-static const struct key arg_keys[] = {
-    KEY("External id", KR_F_EXTERNAL),
-    KEY("external id", KR_F_EXTERNAL), /* older recorders */
-    KEY("correlation", KR_F_CORRELATION),
-    KEY("device", KR_F_DEVICE),
-    KEY("context", KR_F_CONTEXT),
-    KEY("stream", KR_F_STREAM),
-    KEY("grid", KR_F_GRID),
-    KEY("block", KR_F_BLOCK),
-    KEY("bytes", KR_F_BYTES),
-    KEY("registers per thread", KR_F_REGISTERS),
-    KEY("shared memory", KR_F_SHARED),
-    KEY("graph id", KR_F_GRAPH),
-    KEY("graph node id", KR_F_GRAPH_NODE),
-    KEY("Input Dims", KR_F_DIMS),
-    KEY("Input type", KR_F_TYPES),
-    KEY("Concrete Inputs", KR_F_CONCRETE),
-};
-/* clang-format on */
-
-static enum kr_kineto_field find_key(const struct key *keys, size_t n, struct kr_json_span key)
+static enum kr_kineto_field top_field(struct kr_json_span key)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (keys[i].len == key.len && memcmp(keys[i].text, key.p, key.len) == 0)
-            return keys[i].field;
+    switch (key.len) {
+    case 2:
+        return IS("ph") ? KR_F_PH : IS("ts") ? KR_F_TS : KR_F_COUNT;
+    case 3:
+        return IS("cat")   ? KR_F_CAT
+               : IS("pid") ? KR_F_PID
+               : IS("tid") ? KR_F_TID
+               : IS("dur") ? KR_F_DUR
+                           : KR_F_COUNT;
+    case 4:
+        return IS("name") ? KR_F_NAME : IS("args") ? KR_F_ARGS : KR_F_COUNT;
+    default:
+        return KR_F_COUNT;
     }
-    return KR_F_COUNT;
+}
+
+static enum kr_kineto_field long_arg_field(struct kr_json_span key)
+{
+    switch (key.len) {
+    case 13:
+        return IS("shared memory")   ? KR_F_SHARED
+               : IS("graph node id") ? KR_F_GRAPH_NODE
+                                     : KR_F_COUNT;
+    case 15:
+        return IS("Concrete Inputs") ? KR_F_CONCRETE : KR_F_COUNT;
+    case 20:
+        return IS("registers per thread") ? KR_F_REGISTERS : KR_F_COUNT;
+    default:
+        return KR_F_COUNT;
+    }
+}
+
+static enum kr_kineto_field arg_field(struct kr_json_span key)
+{
+    switch (key.len) {
+    case 4:
+        return IS("grid") ? KR_F_GRID : KR_F_COUNT;
+    case 5:
+        return IS("block") ? KR_F_BLOCK : IS("bytes") ? KR_F_BYTES : KR_F_COUNT;
+    case 6:
+        return IS("device") ? KR_F_DEVICE : IS("stream") ? KR_F_STREAM : KR_F_COUNT;
+    case 7:
+        return IS("context") ? KR_F_CONTEXT : KR_F_COUNT;
+    case 8:
+        return IS("graph id") ? KR_F_GRAPH : KR_F_COUNT;
+    case 10:
+        return IS("Input Dims") ? KR_F_DIMS : IS("Input type") ? KR_F_TYPES : KR_F_COUNT;
+    case 11: /* "external id" is how older recorders spell it */
+        return IS("correlation")                        ? KR_F_CORRELATION
+               : IS("External id") || IS("external id") ? KR_F_EXTERNAL
+                                                        : KR_F_COUNT;
+    default:
+        return long_arg_field(key);
+    }
 }
 
 /* NaN, Infinity, -Infinity. */
@@ -64,7 +74,7 @@ static bool is_nonfinite(const struct kr_json_member *m)
 static void keep(struct kr_kineto_fields *f, enum kr_kineto_field field,
                  const struct kr_json_member *m)
 {
-    uint32_t bit = UINT32_C(1) << field;
+    uint32_t bit = KR_F_BIT(field);
 
     f->duplicate |= (f->seen & bit) != 0;
     f->seen |= bit;
@@ -72,53 +82,70 @@ static void keep(struct kr_kineto_fields *f, enum kr_kineto_field field,
     f->value[field] = m->value;
 }
 
-static bool walk_args(struct kr_json_walk *w, struct kr_kineto_fields *f)
+static bool is_enough(const struct kr_kineto_fields *f)
 {
-    const uint32_t top = (UINT32_C(2) << KR_F_ARGS) - 1;
-    struct kr_json_walk args = kr_json_walk_enter(w);
-    struct kr_json_member m;
-
-    f->seen &= top; /* a second "args" replaces the first */
-    while (kr_json_walk_next(&args, &m)) {
-        enum kr_kineto_field field = find_key(arg_keys, KR_COUNT(arg_keys), m.key);
-
-        f->nonfinite |= is_nonfinite(&m);
-        if (args.pending && !kr_json_walk_skip(&args, &m))
-            break;
-        if (field != KR_F_COUNT)
-            keep(f, field, &m);
-    }
-    kr_json_walk_leave(w, &args);
-    return !w->broken;
+    return (f->seen & f->enough) == f->enough;
 }
 
-enum kr_kineto_walked kr_kineto_walk(struct kr_json_walk *w, kr_kineto_stop_fn *stop,
-                                     struct kr_kineto_fields *f)
+static bool is_compound(const struct kr_json_member *m)
+{
+    return m->type == KR_JSON_OBJECT || m->type == KR_JSON_LIST;
+}
+
+static inline enum kr_kineto_walked walk_args(struct kr_json_walk *w, struct kr_kineto_fields *f)
 {
     struct kr_json_member m;
 
-    f->seen = 0;
-    f->duplicate = f->nonfinite = false;
+    f->seen &= KR_F_BIT(KR_F_ARGS + 1) - 1; /* a second "args" replaces the first */
+    kr_json_walk_enter(w);
     while (kr_json_walk_next(w, &m)) {
-        enum kr_kineto_field field = find_key(top_keys, KR_COUNT(top_keys), m.key);
+        enum kr_kineto_field field = arg_field(m.key);
 
         f->nonfinite |= is_nonfinite(&m);
-        if (field == KR_F_ARGS && m.type == KR_JSON_OBJECT) {
-            keep(f, field, &m);
-            if (!walk_args(w, f))
-                return KR_WALK_BROKEN;
-        } else if (w->pending && !kr_json_walk_skip(w, &m)) {
-            return KR_WALK_BROKEN;
-        } else if (field != KR_F_COUNT) {
-            keep(f, field, &m);
-        }
-        if (field <= KR_F_CAT && stop(f, (struct kr_json_span){ w->p, (size_t)(w->end - w->p) }))
+        if (is_compound(&m) && !kr_json_walk_skip(w, &m.value))
+            break;
+        if (field == KR_F_COUNT)
+            continue;
+        keep(f, field, &m);
+        if (is_enough(f))
             return KR_WALK_STOPPED;
     }
+    kr_json_walk_leave(w);
     return w->broken ? KR_WALK_BROKEN : KR_WALK_DONE;
 }
 
-struct kr_json_span kr_kineto_value(const struct kr_kineto_fields *f, enum kr_kineto_field field)
+enum kr_kineto_walked kr_kineto_walk(const char *text, size_t end, const uint64_t *marks,
+                                     kr_kineto_stop_fn *stop, struct kr_kineto_fields *f)
 {
-    return f->seen >> field & 1 ? f->value[field] : (struct kr_json_span){ NULL, 0 };
+    struct kr_json_walk w = kr_json_walk_object(text, end, marks);
+    struct kr_json_member m;
+
+    f->seen = 0;
+    f->enough = UINT32_MAX;
+    f->duplicate = f->nonfinite = false;
+    f->row = -1;
+    while (kr_json_walk_next(&w, &m)) {
+        enum kr_kineto_field field = top_field(m.key);
+        bool args = field == KR_F_ARGS && m.type == KR_JSON_OBJECT;
+
+        f->nonfinite |= is_nonfinite(&m);
+        if (!args && is_compound(&m) && !kr_json_walk_skip(&w, &m.value))
+            break;
+        if (field == KR_F_COUNT)
+            continue;
+        keep(f, field, &m);
+        if (args) {
+            enum kr_kineto_walked inner = walk_args(&w, f);
+
+            if (inner != KR_WALK_DONE)
+                return inner;
+        }
+        if (field == KR_F_CAT)
+            f->row = -1;
+        if (stop && field <= KR_F_NAME && stop(f, (struct kr_json_span){ text + w.at, end - w.at }))
+            return KR_WALK_STOPPED;
+        if (is_enough(f))
+            return KR_WALK_STOPPED;
+    }
+    return w.broken || w.at != end ? KR_WALK_BROKEN : KR_WALK_DONE;
 }

@@ -34,9 +34,13 @@ enum kr_kineto_field {
     KR_F_COUNT
 };
 
+#define KR_F_BIT(field) (UINT32_C(1) << (field))
+
 struct kr_kineto_fields {
-    uint32_t seen; /* bit per field; the rest holds nothing where it is 0 */
+    uint32_t seen;   /* bit per field; the rest holds nothing where it is 0 */
+    uint32_t enough; /* the walk stops when all of these have been seen */
     bool duplicate, nonfinite;
+    int row;                  /* kept for the caller; set to -1 with each "cat" */
     uint8_t type[KR_F_COUNT]; /* enum kr_json_type */
     struct kr_json_span value[KR_F_COUNT];
 };
@@ -45,16 +49,24 @@ struct kr_kineto_fields {
 enum kr_kineto_walked { KR_WALK_DONE, KR_WALK_STOPPED, KR_WALK_BROKEN };
 
 /**
- * Asked after each top-level member; true stops the walk: the event is of no interest.
- * `rest` is the text that has not been looked at.
+ * Asked after each "ph", "cat" and "name": true stops the walk; setting f->enough makes it stop
+ * later. `rest` is the text that has not been looked at.
  */
-typedef bool kr_kineto_stop_fn(const struct kr_kineto_fields *f, struct kr_json_span rest);
+typedef bool kr_kineto_stop_fn(struct kr_kineto_fields *f, struct kr_json_span rest);
 
-/** Fills f from the event in w. Of keys that come twice the last counts; f->duplicate is set. */
-enum kr_kineto_walked kr_kineto_walk(struct kr_json_walk *w, kr_kineto_stop_fn *stop,
-                                     struct kr_kineto_fields *f);
+/**
+ * Fills f from the object text[start..end), start < 64, with its marks (json_split.h). Of keys that
+ * come twice the last counts, as far as the walk goes; f->duplicate is set.
+ * @param stop  NULL = walk to the end
+ */
+enum kr_kineto_walked kr_kineto_walk(const char *text, size_t end, const uint64_t *marks,
+                                     kr_kineto_stop_fn *stop, struct kr_kineto_fields *f);
 
 /** The value of a field, or an absent span. */
-struct kr_json_span kr_kineto_value(const struct kr_kineto_fields *f, enum kr_kineto_field field);
+static inline struct kr_json_span kr_kineto_value(const struct kr_kineto_fields *f,
+                                                  enum kr_kineto_field field)
+{
+    return f->seen & KR_F_BIT(field) ? f->value[field] : (struct kr_json_span){ NULL, 0 };
+}
 
 #endif

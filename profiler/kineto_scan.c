@@ -1,8 +1,10 @@
 #include "kineto_scan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "kineto_event.h"
+#include "mem.h"
 
 /* How far a strict search goes before the lenient one confirms that it has not lost a quote. */
 #define FIRST_CHECK ((size_t)4 << 10)
@@ -24,11 +26,26 @@ static void warn(const struct pass *p, enum kr_warn what, size_t pos)
     kr_kineto_part_warn(p->scan->part, what, p->base + pos);
 }
 
-static enum kr_kineto_taken take(const struct pass *p, size_t start, size_t end, bool lenient)
+static bool room_for_marks(const struct pass *p, size_t len)
 {
-    const struct kr_kineto_text event = { p->text->p + start, end - start, p->base + start,
-                                          lenient };
+    return kr_grow(&p->scan->marks, &p->scan->cap_marks, kr_split_marks(len),
+                   sizeof *p->scan->marks, SIZE_MAX, p->err);
+}
 
+/* The event [start, end), whose marks have been set. */
+static enum kr_kineto_taken take(const struct pass *p, size_t start, size_t end,
+                                 const struct kr_split_found *repaired)
+{
+    struct kr_kineto_text event = { .p = p->text->p + start,
+                                    .len = end - start,
+                                    .offset = p->base + start,
+                                    .marks = p->scan->marks,
+                                    .shift = start % KR_BLOCK_BYTES };
+
+    if (repaired) {
+        event.lenient = true;
+        event.repairs = repaired->repairs;
+    }
     return kr_kineto_take(p->scan->part, &event, p->err);
 }
 
@@ -36,31 +53,32 @@ static enum kr_kineto_taken take(const struct pass *p, size_t start, size_t end,
 static enum step take_lenient(const struct pass *p, size_t *pos)
 {
     size_t start = *pos;
-    size_t end;
-    enum kr_split_end found = kr_split_lenient(p->text, start, start + KR_SCAN_MAX_EVENT, &end);
+    size_t left = p->text->len - start;
+    size_t limit = left < KR_SCAN_MAX_EVENT ? left : KR_SCAN_MAX_EVENT;
     enum kr_kineto_taken taken = KR_KINETO_BROKEN;
+    struct kr_split_found found;
 
-    if (found == KR_SPLIT_MORE && end - start >= KR_SCAN_MAX_EVENT) {
-        warn(p, KR_WARN_TOO_LARGE, start);
-        p->scan->lost = true;
-        *pos = end;
-        return STEP_ON;
-    }
-    if (found == KR_SPLIT_MORE) {
+    if (!room_for_marks(p, limit))
+        return STEP_FAILED;
+    found = kr_split_lenient(p->text, start, start + limit, p->scan->marks);
+    if (found.kind == KR_SPLIT_MORE && limit < KR_SCAN_MAX_EVENT) {
         if (!p->text->last)
             return STEP_MORE;
         p->scan->cut = true;
         *pos = p->text->len;
         return STEP_ON;
     }
-    if (found == KR_SPLIT_END)
-        taken = take(p, start, end, true);
-    if (taken == KR_KINETO_FAILED)
-        return STEP_FAILED;
+    *pos = found.pos;
+    if (found.kind == KR_SPLIT_MORE) {
+        warn(p, KR_WARN_TOO_LARGE, start);
+        p->scan->lost = true;
+        return STEP_ON;
+    }
+    if (found.kind == KR_SPLIT_END)
+        taken = take(p, start, found.pos, &found);
     if (taken == KR_KINETO_BROKEN)
         warn(p, KR_WARN_MALFORMED, start);
-    *pos = end;
-    return STEP_ON;
+    return taken == KR_KINETO_FAILED ? STEP_FAILED : STEP_ON;
 }
 
 /* Goes on inside an event that is too large, whose bytes need not stay. */
@@ -70,6 +88,7 @@ static enum step skip_on(const struct pass *p, size_t *pos)
     enum kr_split_end found;
 
     scan->splitter.pos = *pos;
+    scan->splitter.blocks = &scan->blocks;
     found = kr_split_strict(&scan->splitter, p->text, p->text->len);
     *pos = scan->splitter.pos < p->text->len ? scan->splitter.pos : p->text->len;
     if (found == KR_SPLIT_MORE) {
@@ -81,43 +100,46 @@ static enum step skip_on(const struct pass *p, size_t *pos)
     return STEP_ON;
 }
 
+/* A strict search has come to its limit: unless it lost a quote, the lenient one goes as far. */
+static bool is_confirmed(const struct pass *p, size_t start, size_t limit)
+{
+    return kr_split_lenient(p->text, start, limit, NULL).kind == KR_SPLIT_MORE;
+}
+
 static enum step take_event(const struct pass *p, size_t *pos)
 {
-    struct kr_splitter splitter = { .pos = *pos };
+    struct kr_splitter splitter = { .pos = *pos, .blocks = &p->scan->blocks };
     size_t start = *pos;
 
     for (size_t check = FIRST_CHECK;; check *= 2) {
-        enum kr_split_end found = kr_split_strict(&splitter, p->text, start + check);
-        size_t end;
+        enum kr_split_end found;
 
+        if (!room_for_marks(p, check))
+            return STEP_FAILED;
+        splitter.marks = p->scan->marks + splitter.pos / KR_BLOCK_BYTES - start / KR_BLOCK_BYTES;
+        found = kr_split_strict(&splitter, p->text, start + check);
         if (found == KR_SPLIT_END) {
-            enum kr_kineto_taken taken = take(p, start, splitter.pos, false);
+            enum kr_kineto_taken taken = take(p, start, splitter.pos, NULL);
 
-            if (taken == KR_KINETO_FAILED)
-                return STEP_FAILED;
             if (taken == KR_KINETO_BROKEN)
-                break;
+                return take_lenient(p, pos);
             *pos = splitter.pos;
-            return STEP_ON;
+            return taken == KR_KINETO_FAILED ? STEP_FAILED : STEP_ON;
         }
-        if (found == KR_SPLIT_LOST)
-            break;
-        if (splitter.pos < start + check) { /* the text ended */
-            if (!p->text->last)
-                return STEP_MORE;
-            break;
-        }
-        if (check >= KR_SCAN_MAX_EVENT) {
-            warn(p, KR_WARN_TOO_LARGE, start);
-            p->scan->skipping = true;
-            p->scan->splitter = splitter;
-            *pos = splitter.pos;
-            return STEP_ON;
-        }
-        if (kr_split_lenient(p->text, start, start + check, &end) != KR_SPLIT_MORE)
+        if (found == KR_SPLIT_MORE && splitter.pos < start + check && !p->text->last)
+            return STEP_MORE;
+        if (found == KR_SPLIT_LOST || splitter.pos < start + check ||
+            !is_confirmed(p, start, start + check))
+            return take_lenient(p, pos);
+        if (check >= KR_SCAN_MAX_EVENT)
             break;
     }
-    return take_lenient(p, pos);
+    warn(p, KR_WARN_TOO_LARGE, start);
+    p->scan->skipping = true;
+    p->scan->splitter = splitter;
+    p->scan->splitter.marks = NULL;
+    *pos = splitter.pos;
+    return STEP_ON;
 }
 
 /* Searches the next event start before `stop`. */
@@ -172,11 +194,19 @@ static enum step take_garbage(const struct pass *p, size_t *pos)
     return STEP_ON;
 }
 
+void kr_kineto_scan_end(struct kr_kineto_scan *scan)
+{
+    free(scan->marks);
+    scan->marks = NULL;
+    scan->cap_marks = 0;
+}
+
 enum kr_scan_end kr_kineto_scan(struct kr_kineto_scan *scan, const struct kr_json_text *text,
                                 uint64_t base, size_t *pos, size_t stop, struct kr_err *err)
 {
     const struct pass p = { scan, text, base, err };
 
+    kr_blocks_start(&scan->blocks, text->p, text->len);
     for (;;) {
         enum step step;
 

@@ -21,7 +21,13 @@ struct kr_kineto_scan {
     bool skipping;               /* inside an event beyond the limit */
     bool cut;                    /* the text ended inside an event */
     struct kr_splitter splitter; /* while skipping */
+    struct kr_blocks blocks;     /* of the text at hand */
+    uint64_t *marks;             /* of the event at hand */
+    size_t cap_marks;
 };
+
+/** Frees what the scan itself holds, which is not its part. */
+void kr_kineto_scan_end(struct kr_kineto_scan *scan);
 
 /**
  * Reads events from *pos on.

@@ -54,6 +54,8 @@ static const struct {
 
 static const struct op *find_op(const char *name, size_t len)
 {
+    if (len < 8 || memcmp(name, "aten::", 6) != 0)
+        return NULL;
     for (size_t i = 0; i < KR_COUNT(ops); i++) {
         if (strlen(ops[i].name) == len && memcmp(ops[i].name, name, len) == 0)
             return &ops[i];

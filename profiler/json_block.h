@@ -1,0 +1,45 @@
+/* Text 64 bytes at a time, as bits: which bytes are quotes, brackets and so on. */
+#ifndef KR_JSON_BLOCK_H
+#define KR_JSON_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { KR_BLOCK_BYTES = 64, KR_BLOCKS_AHEAD = 128 };
+
+/* One bit a byte, whether inside of a string or not. */
+struct kr_block {
+    uint64_t quote, backslash;
+    uint64_t brace;     /* { } */
+    uint64_t structure; /* { } [ ] , */
+    uint64_t follow;    /* what may follow a string: structure, a colon, a byte up to space */
+};
+
+/* A window of blocks over a text; blocks count from the text's first byte. */
+struct kr_blocks {
+    const char *p;
+    size_t len;
+    size_t first, n; /* blocks in the window */
+    struct kr_block window[KR_BLOCKS_AHEAD];
+};
+
+/** Starts on a text; every other use of b follows it. */
+void kr_blocks_start(struct kr_blocks *b, const char *p, size_t len);
+
+/** Moves the window so that it starts with block `index`, which holds a byte of the text. Bytes
+ * behind the text's end count as spaces. */
+void kr_blocks_move(struct kr_blocks *b, size_t index);
+
+/** The block with this index; valid until another is asked for. */
+static inline const struct kr_block *kr_blocks_at(struct kr_blocks *b, size_t index)
+{
+    if (index - b->first >= b->n)
+        kr_blocks_move(b, index);
+    return &b->window[index - b->first];
+}
+
+/** Uses the plain C way from now on, whatever the processor can do; for tests. */
+void kr_blocks_plain(bool plain);
+
+#endif
