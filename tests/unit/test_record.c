@@ -241,24 +241,40 @@ static void processes_that_the_program_starts_are_recorded_too(void **state)
     kr_timeline_free(t);
 }
 
+/* Puts a file in the place of a standard stream; returns what give_back takes. */
+static int redirect(int fd, const char *path, int flags)
+{
+    int saved = dup(fd);
+    int file = open(path, flags, 0600);
+
+    fflush(NULL);
+    assert_true(saved >= 0 && file >= 0);
+    assert_int_equal(dup2(file, fd), fd);
+    close(file);
+    return saved;
+}
+
+static void give_back(int fd, int saved)
+{
+    assert_int_equal(dup2(saved, fd), fd);
+    close(saved);
+}
+
 static void the_programs_streams_are_untouched(void **state)
 {
     static const char bytes[] = "one\0two\xff\nlast line without end";
-    int in = dup(STDIN_FILENO);
-    int out = dup(STDOUT_FILENO);
     struct outcome outcome;
+    int in;
+    int out;
     char copied[64];
 
     (void)state;
     write_file("in", bytes, sizeof bytes);
-    assert_int_equal(dup2(open("in", O_RDONLY), STDIN_FILENO), STDIN_FILENO);
-    fflush(stdout);
-    assert_int_equal(dup2(open("out", O_WRONLY | O_CREAT, 0600), STDOUT_FILENO), STDOUT_FILENO);
+    in = redirect(STDIN_FILENO, "in", O_RDONLY);
+    out = redirect(STDOUT_FILENO, "out", O_WRONLY | O_CREAT);
     outcome = RECORD("-o", "r.kreach", "cat");
-    dup2(in, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
-    close(in);
-    close(out);
+    give_back(STDIN_FILENO, in);
+    give_back(STDOUT_FILENO, out);
     assert_int_equal(outcome.status, 0);
     assert_int_equal(read_file("out", copied, sizeof copied), sizeof bytes);
     assert_memory_equal(copied, bytes, sizeof bytes);
@@ -465,23 +481,56 @@ static void calibration_measures_the_same_steps_in_a_plain_run(void **state)
 {
     struct outcome outcome;
     struct kr_timeline *t;
-    char runs[16];
+    char text[16];
+    int out;
 
     (void)state;
     setenv("KREACH_STUB", "work ranges", 1);
+    out = redirect(STDOUT_FILENO, "out", O_WRONLY | O_CREAT);
     outcome = RECORD("--calibrate", "-o", "r.kreach", "sh", "-c", "echo run >>runs; echo said");
+    give_back(STDOUT_FILENO, out);
     assert_int_equal(outcome.status, 0);
     assert_says(&outcome, "a step takes 10.0 ms without profiling, 12.0 ms with it (step *)");
-    read_file("runs", runs, sizeof runs);
-    assert_string_equal(runs, "run\nrun\n");
+    read_file("runs", text, sizeof text);
+    assert_string_equal(text, "run\nrun\n");
+    read_file("out", text, sizeof text);
+    assert_string_equal(text, "said\n"); /* once, whatever the second run says */
     t = read_recording("r.kreach");
     assert_string_equal(t->source.steps.method, "second run");
     assert_int_equal(t->source.steps.plain_step_ns, 10000000);
     assert_int_equal(t->source.steps.plain_steps, 5);
     assert_int_equal(t->source.steps.profiled_step_ns, 12000000);
     assert_int_equal(t->counts.kernels, 3);
-    assert_int_equal(count_files(), 2);
+    assert_int_equal(count_files(), 3);
     kr_timeline_free(t);
+}
+
+/* Both runs read the same file from its beginning; a pipe could be read once only. */
+static void calibration_reads_standard_input_twice_or_refuses(void **state)
+{
+    struct outcome outcome;
+    int ends[2];
+    char text[32];
+    int in;
+
+    (void)state;
+    setenv("KREACH_STUB", "work ranges", 1);
+    write_file("in", "line\n", 5);
+    in = redirect(STDIN_FILENO, "in", O_RDONLY);
+    outcome = RECORD("--calibrate", "-o", "r.kreach", "sh", "-c", "cat >>copies");
+    give_back(STDIN_FILENO, in);
+    assert_int_equal(outcome.status, 0);
+    read_file("copies", text, sizeof text);
+    assert_string_equal(text, "line\nline\n");
+    assert_int_equal(pipe(ends), 0);
+    in = dup(STDIN_FILENO);
+    dup2(ends[0], STDIN_FILENO);
+    outcome = RECORD("--calibrate", "-o", "r2.kreach", "true");
+    give_back(STDIN_FILENO, in);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(outcome.status, KR_STATUS_USAGE);
+    assert_says(&outcome, "a pipe can be read only once");
 }
 
 static void calibration_that_cannot_be_right_is_left_out(void **state)
@@ -537,6 +586,7 @@ int main(void)
         cmocka_unit_test_setup(termination_is_passed_on, set_up),
         cmocka_unit_test_setup(processes_that_outlive_the_program_are_waited_for, set_up),
         cmocka_unit_test_setup(calibration_measures_the_same_steps_in_a_plain_run, set_up),
+        cmocka_unit_test_setup(calibration_reads_standard_input_twice_or_refuses, set_up),
         cmocka_unit_test_setup(calibration_that_cannot_be_right_is_left_out, set_up),
         cmocka_unit_test_setup(quiet_says_nothing_when_all_is_well, set_up),
     };

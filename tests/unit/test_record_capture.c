@@ -1,0 +1,163 @@
+/*
+ * kreach record with the real libkreach.so, under a fake CUDA: what the test program launched is
+ * what the reader finds. Skipped where VICTIM and FAKE_LIB do not name these.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <unistd.h>
+
+#include "cmd.h"
+#include "import.h"
+#include "mem.h"
+
+enum { ARGS_MAX = 20 };
+
+static char scratch[] = "/tmp/kreach_capture.XXXXXX";
+
+static int enter_scratch(void **state)
+{
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        return 0;
+    unsetenv("KREACH_LIB");
+    setenv("LD_LIBRARY_PATH", getenv("FAKE_LIB"), 1);
+    return mkdtemp(scratch) && chdir(scratch) == 0 ? 0 : -1;
+}
+
+static int leave_scratch(void **state)
+{
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        return 0;
+    unlink("r.kreach");
+    return chdir("/") == 0 && rmdir(scratch) == 0 ? 0 : -1;
+}
+
+/* kreach record -f -o r.kreach OPTION VICTIM WORDS..., returning its status. */
+static int record(const char *option, const char *const *words)
+{
+    char *argv[ARGS_MAX + 10] = { (char *)"kreach", (char *)"record",   (char *)"-q",
+                                  (char *)"-fo",    (char *)"r.kreach", (char *)option };
+    struct kr_io io = { .out = stdout, .log = stderr };
+    int argc = 6;
+
+    argv[argc++] = getenv("VICTIM");
+    for (size_t i = 0; words[i]; i++)
+        argv[argc++] = (char *)words[i];
+    return kr_main(&io, argc, argv);
+}
+
+static struct kr_timeline *read_recording(void)
+{
+    struct kr_err err = { 0 };
+    struct kr_timeline *t = kr_import_file("r.kreach", NULL, &err);
+
+    if (!t)
+        print_error("%s\n", err.msg);
+    assert_non_null(t);
+    return t;
+}
+
+static void what_was_launched_is_what_is_read(void **state)
+{
+    static const struct {
+        const char *option;
+        const char *words[ARGS_MAX];
+        int status;
+        uint64_t kernels, memcpys, memsets, launches, graph_launches, annotations;
+        bool complete;
+    } cases[] = {
+        { "-q",
+          { "init", "kernels=2000", "copies=10", "sets=5", "return=0" },
+          0,
+          2000,
+          10,
+          5,
+          0,
+          0,
+          0,
+          true },
+        { "-q", { "init", "graph=7,500", "exit=3" }, 3, 3500, 0, 0, 0, 0, 0, true },
+        { "-q", { "init", "threads=8,1000", "_exit=0" }, 0, 8000, 0, 0, 0, 0, 0, true },
+        { "--launches",
+          { "init", "kernels=20", "graph=2,50", "return=0" },
+          0,
+          120,
+          0,
+          0,
+          20,
+          2,
+          0,
+          true },
+        { "--nvtx",
+          { "init", "push=a", "kernels=20", "pop", "return=0" },
+          0,
+          20,
+          0,
+          0,
+          20,
+          0,
+          2,
+          true },
+        { "--graph-level",
+          { "init", "graph=7,500", "kernels=9", "return=0" },
+          0,
+          16,
+          0,
+          0,
+          0,
+          0,
+          0,
+          true },
+        { "-q", { "init", "kernels=500", "sleep=900", "kill=9" }, 137, 500, 0, 0, 0, 0, 0, false },
+    };
+
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        skip();
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct kr_timeline *t;
+
+        assert_int_equal(record(cases[i].option, cases[i].words), cases[i].status);
+        t = read_recording();
+        assert_int_equal(t->counts.kernels, cases[i].kernels);
+        assert_int_equal(t->counts.memcpys, cases[i].memcpys);
+        assert_int_equal(t->counts.memsets, cases[i].memsets);
+        assert_int_equal(t->counts.launches, cases[i].launches);
+        assert_int_equal(t->counts.graph_launches, cases[i].graph_launches);
+        assert_int_equal(t->n_annotations, cases[i].annotations); /* of host and device */
+        assert_int_equal(kr_timeline_complete(t), cases[i].complete);
+        assert_non_null(kr_timeline_fact(t, "cupti"));
+        kr_timeline_free(t);
+    }
+}
+
+static void another_client_in_the_way_is_status_4(void **state)
+{
+    static const char *const words[] = { "init", "kernels=9", "return=0", NULL };
+
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        skip();
+    setenv("FAKE", "subscribe=39", 1);
+    assert_int_equal(record("-q", words), KR_STATUS_MISSING);
+    unsetenv("FAKE");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_launched_is_what_is_read),
+        cmocka_unit_test(another_client_in_the_way_is_status_4),
+    };
+
+    return cmocka_run_group_tests(tests, enter_scratch, leave_scratch);
+}
