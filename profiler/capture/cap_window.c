@@ -75,8 +75,10 @@ uint64_t cap_window_step(struct cap_session *s, uint64_t now_ns)
     }
     if (atomic_load(&s->window_wanted))
         open_window(s);
-    else
+    else if (atomic_load(&s->window_opened_ns) == 0)
         shut_window(s);
+    else
+        return 0; /* the stretch before this opening has to be noted first */
     if (s->opts.duration_ns > 0 && atomic_load(&s->window) == CAP_OPEN) {
         const uint64_t ends_ns = s->opened_mono_ns + s->opts.duration_ns;
         return ends_ns > now_ns ? ends_ns - now_ns : 1;

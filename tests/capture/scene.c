@@ -51,7 +51,9 @@ static void set_environment(const struct scene *scene, const char *folder)
     setenv("KREACH_OPTIONS", scene->options ? scene->options : "", 1);
     unsetenv("KREACH_DISABLE");
     /* Our library comes before the sanitizer's run-time here, which is harmless. */
-    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0:handle_segv=0:handle_abort=0",
+           1);
+    setenv("TSAN_OPTIONS", "halt_on_error=1:handle_segv=0:handle_abort=0", 1);
     if (scene->no_preload)
         setenv("CUDA_INJECTION64_PATH", LIBKREACH, 1);
     else

@@ -9,12 +9,13 @@
  *   steps=N,K         N times the same K kernels, a millisecond apart
  *   threads=T,N       T threads with N kernels each
  *   sleep=MS sync reload profstart profstop
- *   push=NAME pop range=NAME  NVTX through the fake injection table; range starts, endrange ends
+ *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
  *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
  *   storm=N           N children that exit at once, while a thread launches
  *   exec=PATH badexec vexec
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
- *   rival unrival     another CUPTI client registers its callbacks, and ends (victim-rival only)
+ *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
+ *   subscribe enable  it subscribes; it enables kernel records
  *   quiet             ignores SIGTERM by a handler of its own
  *   exit=S _exit=S _Exit=S quick_exit=S return=S kill=SIGNAL abort hang daemon
  * It prints nothing but errors.
@@ -25,6 +26,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +37,22 @@
 #include "cupti_abi.h"
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete);
 int cuptiActivityDisable(uint32_t kind);
+int cuptiActivityEnable(uint32_t kind);
 int cuptiActivityFlushAll(uint32_t flag);
+int cuptiSubscribe_v2(void **out, cupti_callback_fn *callback, void *user,
+                      struct cupti_subscriber_params *params);
 
 static unsigned rival_buffers;
+
+static void rival_subscribe(void)
+{
+    struct cupti_subscriber_params params = { .struct_bytes = sizeof params, .name = "rival" };
+    void *handle = NULL;
+    const int result = cuptiSubscribe_v2(&handle, NULL, NULL, &params);
+
+    if (result != 0)
+        fprintf(stderr, "victim: subscribe: %d\n", result);
+}
 
 static void rival_request(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
@@ -123,7 +138,7 @@ static void threads(unsigned n, unsigned each)
         pthread_join(ids[i], NULL);
 }
 
-static volatile int storming = 1;
+static atomic_int storming = 1;
 
 static void *launch_during_storm(void *unused)
 {
@@ -286,6 +301,10 @@ static void settings(const char *op, const char *value)
 #ifdef RIVAL
     else if (!strcmp(op, "rival"))
         cuptiActivityRegisterCallbacks(rival_request, rival_complete);
+    else if (!strcmp(op, "subscribe"))
+        rival_subscribe();
+    else if (!strcmp(op, "enable"))
+        cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL);
     else if (!strcmp(op, "unrival")) {
         cuptiActivityDisable(CUPTI_KIND_CONCURRENT_KERNEL);
         cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);

@@ -1,0 +1,317 @@
+/* The parts of libkreach.so on their own: pool, tables, checksum, number coding, step detection. */
+#include "cap_crc.h"
+#include "cap_cupti.h"
+#include "cap_mem.h"
+#include "cap_pool.h"
+#include "cap_recorder.h"
+#include "cap_steps.h"
+#include "cap_tables.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* RFC 3720, appendix B.4, and the check value of the CRC catalogue. */
+static void checksums_agree_with_published_ones(void **state)
+{
+    uint8_t bytes[32];
+
+    (void)state;
+    assert_int_equal(cap_crc32c(0, "123456789", 9), 0xe3069283);
+    memset(bytes, 0, sizeof bytes);
+    assert_int_equal(cap_crc32c(0, bytes, 32), 0x8a9136aa);
+    memset(bytes, 0xff, sizeof bytes);
+    assert_int_equal(cap_crc32c(0, bytes, 32), 0x62a8ab43);
+    for (uint8_t i = 0; i < 32; i++)
+        bytes[i] = i;
+    assert_int_equal(cap_crc32c(0, bytes, 32), 0x46dd794e);
+    assert_int_equal(cap_crc32c(cap_crc32c(0, bytes, 11), bytes + 11, 21), 0x46dd794e);
+}
+
+static void numbers_take_the_bytes_that_leb128_gives_them(void **state)
+{
+    static const struct {
+        uint64_t value;
+        size_t len;
+        uint8_t bytes[10];
+    } cases[] = {
+        { 0, 1, { 0 } },
+        { 127, 1, { 0x7f } },
+        { 128, 2, { 0x80, 0x01 } },
+        { 624485, 3, { 0xe5, 0x8e, 0x26 } },
+        { UINT64_MAX, 10, { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01 } },
+    };
+    static const struct {
+        int64_t value;
+        uint64_t code;
+    } signs[] = {
+        { 0, 0 }, { -1, 1 }, { 1, 2 }, { INT64_MAX, UINT64_MAX - 1 }, { INT64_MIN, UINT64_MAX }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CAP_COUNT(cases); i++) {
+        uint8_t out[CAP_VARINT_MAX_BYTES];
+        assert_int_equal(cap_varint(out, cases[i].value) - out, cases[i].len);
+        assert_memory_equal(out, cases[i].bytes, cases[i].len);
+    }
+    for (size_t i = 0; i < CAP_COUNT(signs); i++)
+        assert_true(cap_zigzag(signs[i].value) == signs[i].code);
+}
+
+#define POOL_THREADS 16
+#define POOL_ROUNDS  (SANITIZED ? 2000 : 20000)
+
+static struct cap_pool pool;
+static atomic_int working;
+static atomic_int wrong;
+
+/* As CUPTI does: takes a buffer, fills it, hands it back. No two threads may hold the same. */
+static void *use_pool(void *arg)
+{
+    const uint8_t mine = (uint8_t)(1 + (uintptr_t)arg);
+
+    for (int i = 0; i < POOL_ROUNDS; i++) {
+        uint8_t *buffer = cap_pool_take(&pool);
+        if (!buffer) {
+            sched_yield();
+            continue;
+        }
+        for (size_t at = 0; at < 4096; at += 64) {
+            if (buffer[at] != 0)
+                atomic_fetch_add(&wrong, 1);
+            buffer[at] = mine;
+        }
+        for (size_t at = 0; at < 4096; at += 64) {
+            if (buffer[at] != mine)
+                atomic_fetch_add(&wrong, 1);
+        }
+        cap_pool_return(&pool, cap_pool_index(&pool, buffer), 64);
+    }
+    atomic_fetch_sub(&working, 1);
+    return NULL;
+}
+
+static void no_buffer_is_ever_held_twice(void **state)
+{
+    pthread_t threads[POOL_THREADS];
+    uint64_t collected = 0;
+    bool last = false;
+
+    (void)state;
+    assert_true(cap_pool_open(&pool, 4096, 64 * 4096, 8));
+    atomic_store(&working, POOL_THREADS);
+    for (uintptr_t i = 0; i < POOL_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_pool, (void *)i), 0);
+    while (!last) {
+        last = atomic_load(&working) == 0;
+        for (uint32_t at = cap_pool_collect(&pool); at != CAP_POOL_NONE; collected++) {
+            const uint32_t next = atomic_load(&pool.buffers[at].next);
+            assert_int_equal(pool.buffers[at].valid_bytes, 64);
+            cap_pool_recycle(&pool, at);
+            at = next;
+        }
+    }
+    for (int i = 0; i < POOL_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&wrong), 0);
+    assert_int_equal(collected, atomic_load(&pool.requests));
+    assert_int_equal(cap_pool_outstanding(&pool), 0);
+    assert_true(atomic_load(&pool.made) <= 64);
+}
+
+static void buffers_come_back_in_the_order_of_return(void **state)
+{
+    struct cap_pool p;
+    uint8_t *taken[5];
+
+    (void)state;
+    assert_true(cap_pool_open(&p, 4096, 16 * 4096, 5));
+    for (int i = 0; i < 5; i++)
+        taken[i] = cap_pool_take(&p);
+    for (int i = 0; i < 5; i++)
+        assert_true(cap_pool_return(&p, cap_pool_index(&p, taken[i]), 100 + (size_t)i));
+    uint32_t at = cap_pool_collect(&p);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(p.buffers[at].valid_bytes, 100 + i);
+        at = atomic_load(&p.buffers[at].next);
+    }
+    assert_int_equal(at, CAP_POOL_NONE);
+    assert_int_equal(cap_pool_index(&p, taken[0] + 8), CAP_POOL_NONE);
+    assert_int_equal(cap_pool_index(&p, (uint8_t *)&p), CAP_POOL_NONE);
+}
+
+static void a_full_table_forgets_and_numbers_on(void **state)
+{
+    struct cap_table t;
+    bool is_new = false;
+
+    (void)state;
+    cap_table_init(&t, 8, 1000);
+    for (uint32_t i = 0; i < 1000; i++) {
+        const uint32_t key[2] = { i, i * 7 };
+        assert_int_equal(cap_table_id(&t, key, &is_new), i);
+        assert_true(is_new);
+    }
+    const uint32_t first[2] = { 0, 0 };
+    /* The table is full: the next look empties it, and the old key gets a new id. */
+    assert_int_equal(cap_table_id(&t, first, &is_new), 1000);
+    assert_true(is_new);
+    assert_int_equal(cap_table_id(&t, first, &is_new), 1000);
+    assert_false(is_new);
+    cap_table_free(&t);
+}
+
+static void names_are_kept_once_and_compared_again_each_batch(void **state)
+{
+    struct cap_names n;
+    struct cap_bytes out = { 0 };
+    char text[32] = "volta_sgemm";
+
+    (void)state;
+    assert_true(cap_names_init(&n));
+    assert_int_equal(cap_names_id(&n, NULL, &out), 0);
+    assert_int_equal(cap_names_id(&n, "", &out), 0);
+    cap_names_batch(&n);
+    assert_int_equal(cap_names_id(&n, text, &out), 1);
+    assert_int_equal(cap_names_id(&n, text, &out), 1);
+    assert_int_equal(cap_names_id_of(&n, "volta_sgemm", 11, &out), 1);
+    assert_int_equal(out.len, 12);
+    strcpy(text, "other");
+    cap_names_batch(&n);
+    assert_int_equal(cap_names_id(&n, text, &out), 2);
+    strcpy(text, "volta_sgemm");
+    cap_names_batch(&n);
+    assert_int_equal(cap_names_id(&n, text, &out), 1);
+    assert_int_equal(out.len, 12 + 6);
+    cap_bytes_free(&out);
+    cap_names_free(&n);
+}
+
+/* A model: `layers` equal layers of 5 kernels between a head and a tail, `us` per kernel. */
+static void add_step(struct cap_recorder *r, unsigned layers, int64_t *now_ns, int64_t kernel_ns)
+{
+    uint32_t sites[4096];
+    unsigned n = 0;
+
+    sites[n++] = 100;
+    sites[n++] = 101;
+    for (unsigned i = 0; i < layers * 5; i++)
+        sites[n++] = i % 5;
+    sites[n++] = 102;
+    for (unsigned i = 0; i < n; i++) {
+        cap_steps_add(r, sites[i], *now_ns);
+        *now_ns += kernel_ns;
+    }
+}
+
+static void steps_are_found_and_layers_are_not_taken_for_them(void **state)
+{
+    struct cap_recorder r = { 0 };
+    int64_t now_ns = 1000;
+    uint32_t period = 0;
+
+    (void)state;
+    assert_true(cap_steps_open(&r));
+    assert_int_equal(cap_steps_repeated(&r, &period), 0);
+    for (uint32_t i = 0; i < 500; i++) /* a warm-up without repetition */
+        cap_steps_add(&r, 1000 + i, now_ns += 1000000);
+    assert_int_equal(cap_steps_repeated(&r, &period), 0);
+    /* 32 layers of 10 us kernels: a step takes 1.63 ms, so 50 steps last no second. */
+    for (int i = 0; i < 50; i++)
+        add_step(&r, 32, &now_ns, 10000);
+    assert_int_equal(cap_steps_repeated(&r, &period), 0);
+    for (int i = 0; i < 650; i++)
+        add_step(&r, 32, &now_ns, 10000);
+    const uint32_t repeated = cap_steps_repeated(&r, &period);
+    assert_int_equal(period, 163);
+    assert_true(repeated >= 699 && repeated <= 700);
+    /* Another kernel ends the repetition. */
+    cap_steps_add(&r, 7777, now_ns);
+    assert_int_equal(cap_steps_repeated(&r, &period), 0);
+    cap_steps_close(&r);
+}
+
+static void every_result_of_cupti_has_words(void **state)
+{
+    static const int results[] = {
+        7, 8, 12, 14, 15, 21, 27, 31, 33, 35, 39, 40, 41, 42, 43, 44, 45
+    };
+    char number[16];
+
+    (void)state;
+    for (size_t i = 0; i < CAP_COUNT(results); i++) {
+        snprintf(number, sizeof number, "result %d", results[i]);
+        assert_non_null(strstr(cap_cupti_explain(results[i]), number));
+        assert_true(strlen(cap_cupti_explain(results[i])) > 25);
+    }
+    assert_non_null(strstr(cap_cupti_explain(998), "unknown"));
+}
+
+/* Row 62: the preload is inherited by every child of a shell; none may break. */
+static void programs_that_have_nothing_to_do_with_cuda_run_as_ever(void **state)
+{
+    static const char *const commands[] = {
+        "sh -c 'exit 0'",
+        "env -i /bin/sh -c 'exit 0'",
+        "env sh -c 'nohup true; timeout 5 true; nice true; xargs true </dev/null'",
+        "test \"$(sh -c 'echo $CUDA_INJECTION64_PATH')\" = '" LIBKREACH "'",
+        "test \"$(CUDA_INJECTION64_PATH=/other sh -c 'echo $CUDA_INJECTION64_PATH')\" = /other",
+        "test -z \"$(env -i KREACH_DISABLE=1 LD_PRELOAD='" LIBKREACH
+        "' sh -c 'echo $CUDA_INJECTION64_PATH')\"",
+        "test -z \"$(sh -c 'echo $NVTX_INJECTION64_PATH')\"",
+        "test -n \"$(KREACH_OPTIONS=nvtx sh -c 'echo $NVTX_INJECTION64_PATH')\"",
+        "sh -c 'exec nonexistent-program' 2>/dev/null; test $? = 127",
+    };
+
+    (void)state;
+    if (SANITIZED) /* programs without the sanitizer's run-time cannot load the library */
+        skip();
+    setenv("LD_PRELOAD", LIBKREACH, 1);
+    for (size_t i = 0; i < CAP_COUNT(commands); i++) {
+        const int status = system(commands[i]);
+        if (status != 0)
+            print_error("%s: %x\n", commands[i], (unsigned)status);
+        assert_int_equal(status, 0);
+    }
+    unsetenv("LD_PRELOAD");
+}
+
+static void the_library_needs_nothing_but_libc(void **state)
+{
+    (void)state;
+    if (SANITIZED)
+        skip();
+    assert_int_equal(system("test \"$(readelf -d '" LIBKREACH "' | grep -c NEEDED)\" = 1 && "
+                            "readelf -d '" LIBKREACH "' | grep -q 'NEEDED.*libc.so.6'"),
+                     0);
+    /* Nothing newer than glibc 2.28: Debian 10, Ubuntu 20.04, RHEL 8. */
+    assert_int_equal(system("objdump -T '" LIBKREACH "' | grep -o 'GLIBC_2[.][0-9]*' | sort -u | "
+                            "awk -F. '$2 > 28 { bad = 1 } END { exit bad }'"),
+                     0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_agree_with_published_ones),
+        cmocka_unit_test(numbers_take_the_bytes_that_leb128_gives_them),
+        cmocka_unit_test(no_buffer_is_ever_held_twice),
+        cmocka_unit_test(buffers_come_back_in_the_order_of_return),
+        cmocka_unit_test(a_full_table_forgets_and_numbers_on),
+        cmocka_unit_test(names_are_kept_once_and_compared_again_each_batch),
+        cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),
+        cmocka_unit_test(every_result_of_cupti_has_words),
+        cmocka_unit_test(programs_that_have_nothing_to_do_with_cuda_run_as_ever),
+        cmocka_unit_test(the_library_needs_nothing_but_libc),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,177 @@
+/* When libkreach.so records: windows by time, range, profiler calls and steps; NVTX ranges. */
+#include "kreach_format.h"
+#include "scene.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct window {
+    const char *name, *options, *ops;
+    uint64_t kernels;
+    unsigned window_gaps;
+    uint64_t end;
+} windows[] = {
+    { "inside a range only", "range=step",
+      "init kernels=10 push=step kernels=20 pop sync sleep=200 kernels=40 return=0", 20, 2,
+      KREACH_END_EXIT },
+    { "inside each range of the name", "range=step",
+      "init push=step kernels=1 pop sync sleep=100 kernels=100 push=other kernels=100 push=step "
+      "kernels=2 pop pop sync sleep=100 push=step kernels=4 pop sync sleep=100 return=0",
+      7, 4, KREACH_END_EXIT },
+    { "a range that began before CUDA did", "range=all",
+      "push=all init kernels=20 pop sync sleep=100 kernels=40 return=0", 20, 1, KREACH_END_EXIT },
+    { "a range of a domain, by registered string", "range=step",
+      "init kernels=10 dpush=step kernels=20 dpop sync sleep=100 kernels=40 return=0", 20, 2,
+      KREACH_END_EXIT },
+    { "a start/end range", "range=step",
+      "init kernels=10 start=step kernels=20 end sync sleep=100 kernels=40 return=0", 20, 2,
+      KREACH_END_EXIT },
+    { "a name with a comma", "range=a\\,b",
+      "init kernels=10 push=a,b kernels=20 pop sync sleep=100 kernels=40 return=0", 20, 2,
+      KREACH_END_EXIT },
+    { "between cudaProfilerStart and Stop", "profiler-api",
+      "init kernels=10 profstart kernels=20 profstop sync sleep=100 kernels=40 return=0", 20, 2,
+      KREACH_END_EXIT },
+    { "after a delay", "delay=0.2,flush=0.05", "init kernels=10 sleep=500 kernels=20 return=0", 20,
+      1, KREACH_END_EXIT },
+    { "for a while", "duration=0.3,flush=0.05", "init kernels=10 sleep=700 kernels=20 return=0", 10,
+      0, KREACH_END_WINDOW },
+    { "for a while after a delay", "delay=0.3,duration=0.3,flush=0.05",
+      "init kernels=1 sleep=450 kernels=2 sleep=500 kernels=4 return=0", 2, 1, KREACH_END_WINDOW },
+};
+
+static void a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        const struct window *want = &windows[i];
+        struct outcome *o =
+            scene_run(&(struct scene){ .options = want->options, .ops = want->ops });
+        struct read_file *f = scene_file(o);
+        unsigned gaps = 0;
+
+        for (unsigned k = 0; k < f->n_gaps; k++) {
+            gaps += f->gaps[k].kind == KREACH_GAP_WINDOW;
+            assert_true(f->gaps[k].to_ns >= f->gaps[k].from_ns);
+        }
+        if (f->kernels != want->kernels || gaps != want->window_gaps)
+            print_error("window '%s': %llu kernels, %u gaps\n%s", want->name,
+                        (unsigned long long)f->kernels, gaps, o->stderr_text);
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, want->kernels);
+        assert_int_equal(gaps, want->window_gaps);
+        assert_int_equal(f->end, want->end);
+        assert_int_equal(f->n_lost, 0);
+        scene_free(o);
+    }
+}
+
+static void recording_stops_after_the_asked_number_of_equal_steps(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "steps=20,flush=0.1", .ops = "init kernels=37 steps=2500,11 return=0" });
+    struct read_file *f = scene_file(o);
+    char text[32];
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_int_equal(f->end, KREACH_END_WINDOW);
+    assert_true(f->kernels >= 37 + 20 * 11);
+    assert_true(f->kernels < 37 + 2500 * 11);
+    assert_true(kreach_read_info(f, "step_kernels", text, sizeof text));
+    assert_string_equal(text, "11");
+    scene_free(o);
+}
+
+/* Row 33: after the window nothing of ours is left in the way of others, or of the program. */
+static void after_its_window_kreach_lets_go_of_cupti(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .rival = true,
+        .options = "duration=0.1,flush=0.05",
+        .ops = "init kernels=10 sleep=400 rival subscribe enable kernels=5 unrival return=0" });
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_null(strstr(o->stderr_text, "victim:"));
+    assert_int_equal(scene_file(o)->kernels, 10);
+    scene_free(o);
+}
+
+static void ranges_are_recorded_with_their_names_and_threads(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "nvtx",
+        .ops = "init push=outer push=inner kernels=5 sleep=20 pop pop mark=here dpush=dom dpop "
+               "start=long kernels=1 end pop return=0" });
+    struct read_file *f = scene_file(o);
+    static const struct {
+        const char *name;
+        unsigned kind;
+    } want[] = { { "inner", 0 }, { "outer", 0 }, { "here", 2 }, { "dom", 0 }, { "long", 1 } };
+
+    (void)state;
+    assert_int_equal(f->n_ranges, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(f->ranges[i].name, want[i].name);
+        assert_int_equal(f->ranges[i].kind, want[i].kind);
+        assert_int_equal(f->ranges[i].thread, f->pid);
+    }
+    assert_true(f->ranges[0].dur_ns >= 20000000);
+    assert_true(f->ranges[1].dur_ns >= f->ranges[0].dur_ns);
+    assert_int_equal(f->totals[KREACH_TOTAL_RANGES], 5);
+    scene_free(o);
+}
+
+static void without_the_option_nvtx_is_left_alone(void **state)
+{
+    struct outcome *o =
+        scene_run(&(struct scene){ .ops = "init push=outer kernels=5 pop return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_int_equal(f->n_ranges, 0);
+    assert_int_equal(f->kernels, 5);
+    scene_free(o);
+}
+
+/* Row 12: with the option, another client may subscribe while we record. */
+static void yielding_leaves_the_subscription_to_others(void **state)
+{
+    static const struct {
+        const char *options;
+        bool other_is_refused;
+    } cases[] = { { "", true }, { "yield", false } };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .rival = true,
+                                       .options = cases[i].options,
+                                       .ops = "init kernels=10 subscribe return=0" });
+        assert_int_equal(strstr(o->stderr_text, "victim: subscribe: 39") != NULL,
+                         cases[i].other_is_refused);
+        assert_int_equal(scene_file(o)->kernels, 10);
+        scene_free(o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
+        cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
+        cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
+        cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
+        cmocka_unit_test(without_the_option_nvtx_is_left_alone),
+        cmocka_unit_test(yielding_leaves_the_subscription_to_others),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
