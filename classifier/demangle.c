@@ -591,19 +591,33 @@ static struct span parse_encoding(struct parser *p)
 
 static const char *builtin_name(char code)
 {
-    static const char *const names[26] = {
-        ['a' - 'a'] = "signed char", ['b' - 'a'] = "bool",
-        ['c' - 'a'] = "char",        ['d' - 'a'] = "double",
-        ['e' - 'a'] = "long double", ['f' - 'a'] = "float",
-        ['g' - 'a'] = "__float128",  ['h' - 'a'] = "unsigned char",
-        ['i' - 'a'] = "int",         ['j' - 'a'] = "unsigned int",
-        ['l' - 'a'] = "long",        ['m' - 'a'] = "unsigned long",
-        ['n' - 'a'] = "__int128",    ['o' - 'a'] = "unsigned __int128",
-        ['s' - 'a'] = "short",       ['t' - 'a'] = "unsigned short",
-        ['v' - 'a'] = "void",        ['w' - 'a'] = "wchar_t",
-        ['x' - 'a'] = "long long",   ['y' - 'a'] = "unsigned long long",
-        ['z' - 'a'] = "...",
-    };
+    /* a to z */
+    static const char *const names[26] = { "signed char",
+                                           "bool",
+                                           "char",
+                                           "double",
+                                           "long double",
+                                           "float",
+                                           "__float128",
+                                           "unsigned char",
+                                           "int",
+                                           "unsigned int",
+                                           NULL,
+                                           "long",
+                                           "unsigned long",
+                                           "__int128",
+                                           "unsigned __int128",
+                                           NULL,
+                                           NULL,
+                                           NULL,
+                                           "short",
+                                           "unsigned short",
+                                           NULL,
+                                           "void",
+                                           "wchar_t",
+                                           "long long",
+                                           "unsigned long long",
+                                           "..." };
 
     return islower((unsigned char)code) ? names[code - 'a'] : NULL;
 }
@@ -611,10 +625,10 @@ static const char *builtin_name(char code)
 /* D?: builtins of two letters, pack expansions, decltype; false when none fits. */
 static bool parse_d_type(struct parser *p, struct span *out)
 {
-    static const char *const names[] = { "Ddecimal64",      "Def128",     "Dfd32",
-                                         "Dhhalf",          "Dichar32_t", "Dschar16_t",
-                                         "Duchar8_t",       "Daauto",     "Dcdecltype(auto)",
-                                         "Dnstd::nullptr_t" };
+    static const char *const names[] = {
+        "Ddecimal64", "Def128",    "Dfd32",  "Dhhalf",           "Dichar32_t",
+        "Dschar16_t", "Duchar8_t", "Daauto", "Dcdecltype(auto)", "Dndecltype(nullptr)"
+    };
 
     if (accept(p, "DF16b")) {
         *out = put_text(p, "std::bfloat16_t");
@@ -646,6 +660,7 @@ static bool parse_d_type(struct parser *p, struct span *out)
 static struct span parse_compound(struct parser *p, char code)
 {
     struct span s;
+    size_t at;
     size_t n;
 
     if (code == 'F') {
@@ -660,11 +675,14 @@ static struct span parse_compound(struct parser *p, char code)
         s = join(p, append(p, s, "::*"), "", parse_type(p));
         return s;
     }
+    at = p->pos;
     if (!parse_number(p, &n) && peek(p) != '_')
         parse_expression(p);
+    n = p->pos - at;
     if (!accept(p, "_"))
         return fail(p);
-    return append(p, parse_type(p), "[]");
+    s = append(p, parse_type(p), "[");
+    return append(p, join(p, s, "", put(p, p->in + at, n)), "]");
 }
 
 /* P, R, O and the qualifiers. Qualifiers are dropped but count as a substitution of their own. */
@@ -745,55 +763,6 @@ bool kr_demangle_is_mangled(const char *name, size_t len)
     return len > 3 && name[0] == '_' && name[1] == 'Z' && (isalnum((unsigned char)name[2]));
 }
 
-/* Past a literal such as Li128E, whose number is no length; 0 when there is none. */
-static size_t literal_length(const char *in, size_t len)
-{
-    size_t n = 2;
-
-    if (len < 3 || in[0] != 'L' || !islower((unsigned char)in[1]))
-        return 0;
-    while (n < len && (isdigit((unsigned char)in[n]) || in[n] == 'n'))
-        n++;
-    return n;
-}
-
-/* What can be said of a name that does not parse: its identifiers, in order. */
-static size_t list_identifiers(const char *in, size_t len, char *out)
-{
-    const char *separator = "";
-    size_t n = 0;
-    size_t pos = 2;
-
-    while (pos < len) {
-        size_t id = 0;
-        size_t digits = pos + literal_length(in + pos, len - pos);
-
-        if (digits > pos) {
-            pos = digits;
-            continue;
-        }
-        while (digits < len && isdigit((unsigned char)in[digits]) && id < len)
-            id = id * 10 + (size_t)(in[digits++] - '0');
-        if (digits == len)
-            break; /* the length of an identifier that is not there */
-        if (digits == pos || id == 0) {
-            if (in[pos] == 'I' && n && separator[0] == ':')
-                separator = "<";
-            pos = digits == pos ? pos + 1 : digits;
-            continue;
-        }
-        if (id > len - digits)
-            id = len - digits; /* the identifier itself is cut */
-        memcpy(out + n, separator, strlen(separator));
-        n += strlen(separator);
-        memcpy(out + n, in + digits, id);
-        n += id;
-        separator = separator[0] == '<' || separator[0] == ',' ? "," : "::";
-        pos = digits + id;
-    }
-    return n;
-}
-
 char *kr_demangle(const char *name, size_t len, struct kr_err *err)
 {
     struct parser *p = kr_xnew(sizeof *p, err);
@@ -810,7 +779,7 @@ char *kr_demangle(const char *name, size_t len, struct kr_err *err)
         struct span s = parse_name(p);
 
         if (p->failed || s.len == 0)
-            s = (struct span){ 0, list_identifiers(name, len, p->arena) };
+            s = (struct span){ 0, kr_demangle_identifiers(name, len, p->arena) };
         out = kr_xstrndup(p->arena + s.at, s.len, err);
     }
     free(p->arena);

@@ -22,4 +22,11 @@ bool kr_demangle_is_mangled(const char *name, size_t len);
  */
 char *kr_demangle(const char *name, size_t len, struct kr_err *err);
 
+/**
+ * What can be said of a mangled name that does not parse: its identifiers, in order.
+ * @param out  room for 2 * len bytes; no NUL is written
+ * @return the bytes written
+ */
+size_t kr_demangle_identifiers(const char *name, size_t len, char *out);
+
 #endif

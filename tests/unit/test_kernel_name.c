@@ -76,6 +76,8 @@ static const struct {
         "void f<[lambda(float) (instance 1)], [lambda(int) (instance 2)]>(int)" } },
     { "f<std::integral_constant<bool,(2>1)>>",
       { "void f<std::integral_constant<bool, (2>1)> >(int)" } },
+    { "f<(2>1),4>", { "void f<(2>1), int=4>(int)", "void f<(2>1), (int)4>(int)" } },
+    { "k<a::b,c::d,c::d>", { "_Z1kIN1a1bEN1c1dES3_Evv", "void k<a::b, c::d, c::d>()" } },
     { "g<0x1fu,3,12>", { "void g<0x1fu, 3ul, 12LL>(int) [clone .isra.0]" } },
     { "aiter::norm_kernel<std::bfloat16_t,256,true>",
       { "_ZN5aiter11norm_kernelIDF16bLi256ELb1EEEvPT0_",

@@ -210,6 +210,7 @@ static void flags_say_what_the_class_does_not(void **state)
         { "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize64x128x8_stage3_ffma…",
           KR_FLAG_CUT | KR_FLAG_SUSPECT },
         { "unheard_of_thing...", KR_FLAG_CUT },
+        { "void f<g->h", KR_FLAG_CUT },
         { ">", 0 }, /* found by fuzzing: nothing stands before it */
         { "void f<std::integral_constant<bool, (2>1)> >(int)", 0 },
     };
@@ -281,6 +282,31 @@ static void policies_turn_families_into_classes(void **state)
     kr_rules_free(paper);
     kr_rules_free(mine);
     unlink(path);
+}
+
+static void the_policy_hash_is_of_what_it_says(void **state)
+{
+    static const char *const texts[] = {
+        "{\"schema\":\"kreach.policy\",\"schema_version\":1,\"name\":\"a\","
+        "\"classes\":{\"gemm\":\"optimal\"}}",
+        "{\"name\":\"b\",\"schema\":\"kreach.policy\",\n\"schema_version\":1,"
+        "\"classes\":{ \"gemm\" : \"optimal\" } }",
+        "{\"schema\":\"kreach.policy\",\"schema_version\":1,\"name\":\"a\","
+        "\"classes\":{\"gemm\":\"overhead\"}}",
+    };
+    uint64_t hash[KR_COUNT(texts)];
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(texts); i++) {
+        const char *path = write_file(texts[i]);
+        struct kr_rules *rules = load(&(struct kr_rules_options){ .policy = path });
+
+        hash[i] = kr_rules_policy_hash(rules);
+        kr_rules_free(rules);
+        unlink(path);
+    }
+    assert_true(hash[0] == hash[1]);
+    assert_true(hash[0] != hash[2]);
 }
 
 static void the_policy_entry_that_decides_can_be_named(void **state)
@@ -363,6 +389,7 @@ int main(void)
         cmocka_unit_test(flags_say_what_the_class_does_not),
         cmocka_unit_test(whole_words_only),
         cmocka_unit_test(policies_turn_families_into_classes),
+        cmocka_unit_test(the_policy_hash_is_of_what_it_says),
         cmocka_unit_test(the_policy_entry_that_decides_can_be_named),
         cmocka_unit_test(user_rules_come_first_or_alone),
         cmocka_unit_test(a_pattern_that_runs_away_is_an_error_that_names_its_rule),

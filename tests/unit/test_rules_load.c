@@ -163,6 +163,12 @@ static void long_patterns_and_deep_nesting_are_refused(void **state)
     strcpy(text + n + 4097, "\"}]}");
     assert_null(load_text(text, false, &err));
     assert_non_null(strstr(err.msg, "4096 bytes"));
+    n = (size_t)sprintf(text, "%s", HEAD "{\"id\":\"a\"," RULE ",\"op\":[\"");
+    memset(text + n, 'a', 4100);
+    memcpy(text + n + 2000, "\",\"", 3);
+    strcpy(text + n + 4100, "\"]}]}");
+    assert_null(load_text(text, false, &err));
+    assert_non_null(strstr(err.msg, "4096 bytes"));
     memset(text, '[', 100000);
     text[100000] = '\0';
     assert_null(load_text(text, false, &err));
