@@ -41,13 +41,17 @@ static const struct {
     { CUPTI_E_WSL, "not supported under WSL (result 45)" },
 };
 
-const char *cap_cupti_explain(int result)
+struct cap_reason cap_cupti_explain(int result)
 {
+    struct cap_reason reason;
+
+    snprintf(reason.text, sizeof reason.text,
+             "CUPTI failed for a reason unknown to kreach (result %d)", result);
     for (size_t i = 0; i < CAP_COUNT(meanings); i++) {
         if (meanings[i].result == result)
-            return meanings[i].text;
+            snprintf(reason.text, sizeof reason.text, "%s", meanings[i].text);
     }
-    return "CUPTI failed for a reason unknown to kreach";
+    return reason;
 }
 
 static const uint16_t runtime_launches[] = { 13,  211, 213, 214, 269, 270, 272,

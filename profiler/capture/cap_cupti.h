@@ -63,7 +63,10 @@ bool cap_cupti_is_launch(uint8_t domain, uint32_t cbid);
 /** Has only launch calls recorded, or all calls where CUPTI (before 12.5) cannot choose. */
 bool cap_cupti_enable_launches(const struct cap_cupti *c);
 
-/** What a result means and what to do about it; never a bare number. */
-const char *cap_cupti_explain(int result);
+/* What a result means and what to do about it; never a bare number. */
+struct cap_reason {
+    char text[256];
+};
+struct cap_reason cap_cupti_explain(int result);
 
 #endif

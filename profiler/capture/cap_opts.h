@@ -26,6 +26,7 @@ struct cap_opts {
     bool nvtx;                /* record NVTX ranges */
     bool profiler_api;        /* record between cudaProfilerStart and cudaProfilerStop */
     bool yield;               /* hold no CUPTI subscription, so that others may take over */
+    bool plain;               /* no CUPTI at all: NVTX ranges only, for true step times */
     bool floor;               /* benchmark: enable CUPTI, throw all records away undecoded */
     bool kernels_only;        /* benchmark: no memcpy and memset records */
     bool verbose;
@@ -37,7 +38,7 @@ struct cap_opts {
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
  * cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level, nvtx, profiler-api,
- * yield, kernels-only, floor, verbose. "\," stands for a comma inside NAME.
+ * yield, plain, kernels-only, floor, verbose. "\," stands for a comma inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

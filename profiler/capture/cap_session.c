@@ -82,7 +82,7 @@ static bool subscribe(struct cap_session *s)
         return false;
     }
     if (result != CUPTI_OK) {
-        fail(s, "CUPTI refused to start", cap_cupti_explain(result));
+        fail(s, "CUPTI refused to start", cap_cupti_explain(result).text);
         return false;
     }
     if (s->opts.profiler_api && s->cupti.enable_callback) {
@@ -185,7 +185,7 @@ static bool start_recording(struct cap_session *s)
     if (result == CUPTI_OK && !shut)
         result = cap_kinds_enable(s);
     if (result != CUPTI_OK) {
-        fail(s, "CUPTI refused to record", cap_cupti_explain(result));
+        fail(s, "CUPTI refused to record", cap_cupti_explain(result).text);
         return false;
     }
     atomic_store(&s->phase, CAP_ON);
@@ -219,6 +219,18 @@ static void register_ends(struct cap_session *s)
     pthread_atfork(NULL, NULL, cap_session_forget);
 }
 
+/* Without CUPTI: the program runs as it would alone, and only its own marks are kept. */
+static void start_plain(struct cap_session *s)
+{
+    atomic_store(&s->window, CAP_OPEN);
+    atomic_store(&s->window_wanted, 1);
+    atomic_store(&s->phase, CAP_ON);
+    if (start_worker(s))
+        register_ends(s);
+    else
+        fail(s, "cannot start a thread", "the process is at its limit of threads or memory");
+}
+
 void cap_session_start(void)
 {
     struct cap_session *s = &cap_session;
@@ -240,6 +252,10 @@ void cap_session_start(void)
         return;
     }
     s->recorder.append = s->sections > 0;
+    if (s->opts.plain) {
+        start_plain(s);
+        return;
+    }
     if (!cap_cupti_open(&s->cupti, driver_version, why, sizeof why)) {
         fail(s, "CUPTI is missing", why);
         return;

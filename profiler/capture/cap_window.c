@@ -35,7 +35,7 @@ static void open_window(struct cap_session *s)
         return;
     int result = cap_kinds_enable(s);
     if (result != CUPTI_OK)
-        cap_say("cannot record from here: %s", cap_cupti_explain(result));
+        cap_say("cannot record from here: %s", cap_cupti_explain(result).text);
     atomic_store(&s->window_opened_ns, cap_cupti_now(s));
     atomic_store(&s->window, result == CUPTI_OK ? CAP_OPEN : CAP_SHUT);
 }
@@ -52,7 +52,7 @@ static void shut_window(struct cap_session *s)
 
 void cap_window_want(struct cap_session *s, bool open)
 {
-    if (!cap_session_active())
+    if (!cap_session_active() || s->opts.plain)
         return;
     atomic_store(&s->window_wanted, open);
     if (open)
@@ -129,6 +129,8 @@ bool cap_window_over(struct cap_session *s)
 {
     uint32_t period = 0;
 
+    if (s->opts.plain)
+        return false;
     if (s->opts.duration_ns > 0 && atomic_load(&s->window) == CAP_OPEN &&
         cap_now_ns() - s->opened_mono_ns >= s->opts.duration_ns)
         return true;

@@ -46,7 +46,7 @@ static void flush_cupti(struct cap_session *s, uint32_t flag)
     leave_cupti(s);
     s->recorder.totals[KREACH_TOTAL_FLUSHES]++;
     if (result != CUPTI_OK && s->opts.verbose)
-        cap_say("flush: %s", cap_cupti_explain(result));
+        cap_say("flush: %s", cap_cupti_explain(result).text);
 }
 
 static void register_late_exit(void)
@@ -58,8 +58,11 @@ static void register_late_exit(void)
 static void take_buffers(struct cap_session *s)
 {
     static atomic_bool late; /* handlers cannot be taken back */
-    uint32_t at = cap_pool_collect(&s->pool);
+    uint32_t at = CAP_POOL_NONE;
 
+    if (s->opts.plain)
+        return;
+    at = cap_pool_collect(&s->pool);
     /* CUDA is up by now, and what it registered itself runs after this handler. */
     if (at != CAP_POOL_NONE && !atomic_exchange(&late, true))
         atexit(register_late_exit);
@@ -109,7 +112,7 @@ static void read_drops(struct cap_session *s)
     leave_cupti(s);
     if (result != CUPTI_OK && !s->drops_unknown) {
         s->drops_unknown = true;
-        cap_recorder_lost(&s->recorder, KREACH_LOST_COUNTER, 0, 0, cap_cupti_explain(result));
+        cap_recorder_lost(&s->recorder, KREACH_LOST_COUNTER, 0, 0, cap_cupti_explain(result).text);
     } else if (result == CUPTI_OK && dropped > 0) {
         cap_recorder_lost(&s->recorder, KREACH_LOST_CUPTI, dropped, 0, "CUPTI's buffers were full");
     }
@@ -132,9 +135,21 @@ static void write_all(struct cap_session *s)
     cap_recorder_flush(r, true);
 }
 
+/* In a plain run there are ranges and no CUPTI: REALTIME stands for its clock. */
+static void write_plain(struct cap_session *s)
+{
+    cap_nvtx_collect(&s->recorder, 0);
+    if (cap_recorder_has_news(&s->recorder))
+        write_all(s);
+}
+
 /* Once per flush period. CUPTI is left alone until it has asked for a buffer. */
 static void tick(struct cap_session *s)
 {
+    if (s->opts.plain) {
+        write_plain(s);
+        return;
+    }
     if (atomic_load(&s->pool.requests) == 0)
         return;
     /* While another client has the callbacks, a flush would hand its buffers over. */
@@ -184,8 +199,10 @@ static void detach(struct cap_session *s)
 static void drain(struct cap_session *s)
 {
     const enum kreach_end end = (enum kreach_end)s->end;
-    const bool goes_on = end == KREACH_END_WINDOW || end == KREACH_END_EXEC;
+    const bool goes_on = !s->opts.plain && (end == KREACH_END_WINDOW || end == KREACH_END_EXEC);
 
+    if (s->opts.plain)
+        write_plain(s);
     if (goes_on) {
         enter_cupti(s);
         cap_kinds_disable(s);
@@ -214,6 +231,18 @@ static bool window_is_over(struct cap_session *s)
     return true;
 }
 
+/* Moves the window where it is wanted; how long until it must be looked at again [ns]. */
+static uint64_t step_window(struct cap_session *s, uint64_t now_ns)
+{
+    if (s->opts.plain)
+        return NEVER_NS;
+    enter_cupti(s);
+    const uint64_t wait_ns = cap_window_step(s, now_ns);
+    leave_cupti(s);
+    cap_window_note(s);
+    return wait_ns;
+}
+
 void *cap_worker_main(void *session)
 {
     struct cap_session *s = session;
@@ -233,15 +262,11 @@ void *cap_worker_main(void *session)
             if (window_is_over(s))
                 break;
         }
-        enter_cupti(s);
-        uint64_t wait_ns = cap_window_step(s, now_ns);
-        leave_cupti(s);
-        cap_window_note(s);
+        const uint64_t step_ns = step_window(s, now_ns);
         now_ns = cap_now_ns();
-        if (next_ns > now_ns && next_ns - now_ns < wait_ns)
-            wait_ns = next_ns - now_ns;
         if (next_ns > now_ns)
-            cap_wake_wait(&s->wake, ticket, wait_ns);
+            cap_wake_wait(&s->wake, ticket,
+                          step_ns < next_ns - now_ns ? step_ns : next_ns - now_ns);
     }
     drain(s);
     atomic_store(&s->phase, CAP_DONE);

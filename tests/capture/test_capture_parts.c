@@ -249,10 +249,10 @@ static void every_result_of_cupti_has_words(void **state)
     (void)state;
     for (size_t i = 0; i < CAP_COUNT(results); i++) {
         snprintf(number, sizeof number, "result %d", results[i]);
-        assert_non_null(strstr(cap_cupti_explain(results[i]), number));
-        assert_true(strlen(cap_cupti_explain(results[i])) > 25);
+        assert_non_null(strstr(cap_cupti_explain(results[i]).text, number));
+        assert_true(strlen(cap_cupti_explain(results[i]).text) > 25);
     }
-    assert_non_null(strstr(cap_cupti_explain(998), "unknown"));
+    assert_non_null(strstr(cap_cupti_explain(998).text, "unknown"));
 }
 
 /* Row 62: the preload is inherited by every child of a shell; none may break. */

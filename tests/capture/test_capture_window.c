@@ -129,6 +129,26 @@ static void ranges_are_recorded_with_their_names_and_threads(void **state)
     scene_free(o);
 }
 
+/* For true step times: the program's ranges, and CUPTI not even loaded. */
+static void a_plain_run_has_ranges_and_no_cupti(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .fake = "subscribe=39",
+        .options = "plain,nvtx",
+        .ops = "init push=step kernels=5 sleep=20 pop push=step kernels=5 pop _exit=0" });
+    struct read_file *f = scene_file(o);
+    char text[32];
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_int_equal(f->n_ranges, 2);
+    assert_int_equal(f->kernels, 0);
+    assert_int_equal(f->end, KREACH_END_FAST);
+    assert_false(kreach_read_info(f, "cupti", text, sizeof text));
+    assert_string_equal(o->stderr_text, "");
+    scene_free(o);
+}
+
 static void without_the_option_nvtx_is_left_alone(void **state)
 {
     struct outcome *o =
@@ -169,6 +189,7 @@ int main(void)
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
+        cmocka_unit_test(a_plain_run_has_ranges_and_no_cupti),
         cmocka_unit_test(without_the_option_nvtx_is_left_alone),
         cmocka_unit_test(yielding_leaves_the_subscription_to_others),
     };
