@@ -9,3 +9,7 @@ kreach explain --rules rules.json --policy policy.json -v hostile.json >>text
 LC_ALL=C grep -c '[^[:print:]]' text
 $K --json hostile.json >json
 python3 "$TOOLS/closes.py" json && kreach schema report >schema && python3 "$TOOLS/validate.py" schema json
+cp steps.json $'bad\033[2Jname.json'
+$K $'bad\033[2Jname.json' >named
+$K -v $'missing\033[2J.json' 2>&1 | cat >>named
+grep -c $'\033' named
