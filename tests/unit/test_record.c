@@ -17,7 +17,10 @@
 
 #include "cmd.h"
 #include "import.h"
+#include "kreach_build.h"
 #include "mem.h"
+#include "record.h"
+#include "record_steps.h"
 
 enum { ARGS_MAX = 12 };
 
@@ -447,9 +450,28 @@ static void a_second_interrupt_stops_at_once_and_the_file_stays_readable(void **
     outcome = SHELL("trap '' INT; kill -INT $PPID; sleep 0.2; kill -INT $PPID; sleep 2");
     assert_int_equal(outcome.status, 137);
     assert_says(&outcome, "interrupted twice: the program was killed");
+    assert_null(strstr(outcome.log, "still recording")); /* sleep is, and is not waited for */
     t = read_recording("r.kreach");
     assert_true(t->warnings[KR_WARN_NOT_ENDED].count > 0);
     kr_timeline_free(t);
+}
+
+/* Signals are blocked in us while we wait, and must not be in the program. */
+static void the_programs_signal_mask_is_as_it_was(void **state)
+{
+    char before[64];
+    char inside[64];
+    int out = redirect(STDOUT_FILENO, "before", O_WRONLY | O_CREAT);
+
+    (void)state;
+    assert_int_equal(system("grep SigBlk: /proc/self/status"), 0);
+    give_back(STDOUT_FILENO, out);
+    out = redirect(STDOUT_FILENO, "inside", O_WRONLY | O_CREAT);
+    assert_int_equal(RECORD("-o", "r.kreach", "grep", "SigBlk:", "/proc/self/status").status, 0);
+    give_back(STDOUT_FILENO, out);
+    read_file("before", before, sizeof before);
+    read_file("inside", inside, sizeof inside);
+    assert_string_equal(inside, before);
 }
 
 static void termination_is_passed_on(void **state)
@@ -475,6 +497,71 @@ static void processes_that_outlive_the_program_are_waited_for(void **state)
     assert_int_equal(t->source.processes, 3);
     assert_int_equal(t->warnings[KR_WARN_NOT_ENDED].count, 0);
     kr_timeline_free(t);
+}
+
+/* A part of process `pid` that has not ended, with ranges when there are any. */
+static void write_part(uint64_t pid, void (*put)(struct kr_build *b))
+{
+    struct kr_build b = { 0 };
+
+    assert_int_equal(mkdir("parts", 0700), 0);
+    kr_build_section(&b, pid); /* started at tick 1000 + pid, which is not true of us */
+    if (put)
+        put(&b);
+    write_file("parts/a.part", b.file.data, b.file.len);
+    kr_build_free(&b);
+}
+
+static void another_process_of_the_same_number_is_not_waited_for(void **state)
+{
+    struct kr_record_signals signals;
+
+    (void)state;
+    write_part((uint64_t)getpid(), NULL);
+    kr_record_take_signals(&signals);
+    assert_int_equal(kr_record_wait_others("parts", &signals, NULL), 0);
+    kr_record_give_signals_back(&signals);
+}
+
+/* Six steps of two layers each, inside one range that does not repeat. */
+static void put_nested_ranges(struct kr_build *b)
+{
+    kr_build_chunk(b, KREACH_NAMES,
+                   KR_FIELDS(KR_V(1), KR_T("step 1"), KR_T("layer"), KR_T("all of it")));
+    kr_build_chunk(b, KREACH_RANGES,
+                   KR_FIELDS(KR_V(1), KR_V(3), KR_V(7), KR_B(0), KR_S(1), KR_V(999999)));
+    for (int64_t i = 0; i < 6; i++)
+        kr_build_chunk(b, KREACH_RANGES,
+                       KR_FIELDS(KR_V(3), KR_V(2), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(300),
+                                 KR_V(1), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(900), KR_V(2),
+                                 KR_V(7), KR_B(0), KR_S(i * 1000 + 400), KR_V(300)));
+}
+
+static void steps_are_the_repeating_range_that_covers_most_or_the_named_one(void **state)
+{
+    static const struct {
+        const char *name, *label;
+        size_t n;
+        uint64_t first_ns;
+    } cases[] = {
+        { NULL, "step *", 5, 1000 },      { "layer", "layer", 11, 400 },
+        { "step 99", "step *", 5, 1000 }, { "all of it", "", 0, 0 },
+        { "no such range", "", 0, 0 },
+    };
+
+    (void)state;
+    write_part(1, put_nested_ranges);
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct kr_record_steps steps = { 0 };
+        struct kr_err err = { 0 };
+
+        assert_true(kr_record_steps_find("parts", cases[i].name, &steps, &err));
+        assert_string_equal(steps.label, cases[i].label);
+        assert_int_equal(steps.n, cases[i].n);
+        if (steps.n)
+            assert_int_equal(steps.steps_ns[0], cases[i].first_ns);
+        kr_record_steps_free(&steps);
+    }
 }
 
 static void calibration_measures_the_same_steps_in_a_plain_run(void **state)
@@ -583,8 +670,12 @@ int main(void)
         cmocka_unit_test_setup(an_interrupt_is_the_programs, set_up),
         cmocka_unit_test_setup(a_second_interrupt_stops_at_once_and_the_file_stays_readable,
                                set_up),
+        cmocka_unit_test_setup(the_programs_signal_mask_is_as_it_was, set_up),
         cmocka_unit_test_setup(termination_is_passed_on, set_up),
         cmocka_unit_test_setup(processes_that_outlive_the_program_are_waited_for, set_up),
+        cmocka_unit_test_setup(another_process_of_the_same_number_is_not_waited_for, set_up),
+        cmocka_unit_test_setup(steps_are_the_repeating_range_that_covers_most_or_the_named_one,
+                               set_up),
         cmocka_unit_test_setup(calibration_measures_the_same_steps_in_a_plain_run, set_up),
         cmocka_unit_test_setup(calibration_reads_standard_input_twice_or_refuses, set_up),
         cmocka_unit_test_setup(calibration_that_cannot_be_right_is_left_out, set_up),
