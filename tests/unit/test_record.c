@@ -447,7 +447,7 @@ static void a_second_interrupt_stops_at_once_and_the_file_stays_readable(void **
     struct kr_timeline *t;
 
     (void)state;
-    outcome = SHELL("trap '' INT; kill -INT $PPID; sleep 0.2; kill -INT $PPID; sleep 2");
+    outcome = SHELL("trap '' INT; kill -INT $PPID; sleep 0.2; kill -INT $PPID; sleep 2; :");
     assert_int_equal(outcome.status, 137);
     assert_says(&outcome, "interrupted twice: the program was killed");
     assert_null(strstr(outcome.log, "still recording")); /* sleep is, and is not waited for */
@@ -527,13 +527,13 @@ static void another_process_of_the_same_number_is_not_waited_for(void **state)
 static void put_nested_ranges(struct kr_build *b)
 {
     kr_build_chunk(b, KREACH_NAMES,
-                   KR_FIELDS(KR_V(1), KR_T("step 1"), KR_T("layer"), KR_T("all of it")));
+                   KR_FIELDS(KR_V(1), KR_T("step 1"), KR_T("layer 1"), KR_T("all of it")));
     kr_build_chunk(b, KREACH_RANGES,
                    KR_FIELDS(KR_V(1), KR_V(3), KR_V(7), KR_B(0), KR_S(1), KR_V(999999)));
     for (int64_t i = 0; i < 6; i++)
         kr_build_chunk(b, KREACH_RANGES,
-                       KR_FIELDS(KR_V(3), KR_V(2), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(300),
-                                 KR_V(1), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(900), KR_V(2),
+                       KR_FIELDS(KR_V(3), KR_V(1), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(900),
+                                 KR_V(2), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(300), KR_V(2),
                                  KR_V(7), KR_B(0), KR_S(i * 1000 + 400), KR_V(300)));
 }
 
@@ -544,7 +544,7 @@ static void steps_are_the_repeating_range_that_covers_most_or_the_named_one(void
         size_t n;
         uint64_t first_ns;
     } cases[] = {
-        { NULL, "step *", 5, 1000 },      { "layer", "layer", 11, 400 },
+        { NULL, "step *", 5, 1000 },      { "layer 2", "layer *", 11, 400 },
         { "step 99", "step *", 5, 1000 }, { "all of it", "", 0, 0 },
         { "no such range", "", 0, 0 },
     };
