@@ -7,7 +7,7 @@
 
 #define NS_PER_S 1000000000ULL
 
-enum value_type { FLAG, TEXT, SECONDS, NUMBER, MIB, KIB };
+enum value_type { FLAG, TEXT, SECONDS, NUMBER, COUNT, MIB, KIB };
 
 /* Ranges are of the number as written. */
 static const struct option {
@@ -24,6 +24,12 @@ static const struct option {
     { "steps", NUMBER, offsetof(struct cap_opts, steps), 1, 1e6 },
     { "cap", MIB, offsetof(struct cap_opts, cap_bytes), 1, 1 << 20 },
     { "buffer", KIB, offsetof(struct cap_opts, buffer_bytes), 16, 1 << 16 },
+    { "device-buffer", KIB, offsetof(struct cap_opts, device_buffer_bytes), 1, 1 << 20 },
+    { "device-limit", COUNT, offsetof(struct cap_opts, device_limit), 1, 1e6 },
+    { "device-ready", COUNT, offsetof(struct cap_opts, device_ready), 1, 1e6 },
+    { "pinned", FLAG, offsetof(struct cap_opts, pinned), 0, 0 },
+    { "one-buffer", FLAG, offsetof(struct cap_opts, one_buffer), 0, 0 },
+    { "unzeroed", FLAG, offsetof(struct cap_opts, unzeroed), 0, 0 },
     { "launches", FLAG, offsetof(struct cap_opts, launches), 0, 0 },
     { "graph-level", FLAG, offsetof(struct cap_opts, graph_level), 0, 0 },
     { "nvtx", FLAG, offsetof(struct cap_opts, nvtx), 0, 0 },
@@ -80,6 +86,9 @@ static bool store(struct cap_opts *opts, const struct option *option, const char
         break;
     case NUMBER:
         *(uint32_t *)(void *)field = (uint32_t)number;
+        break;
+    case COUNT:
+        *(size_t *)(void *)field = (size_t)number;
         break;
     default:
         *(size_t *)(void *)field = (size_t)number << (option->type == MIB ? 20 : 10);

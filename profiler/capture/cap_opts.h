@@ -10,25 +10,31 @@
 #define CAP_NAME_MAX 128
 
 struct cap_opts {
-    char out[CAP_PATH_MAX];   /* KREACH_OUT: a folder, or the beginning of the files' names */
-    char run_id[17];          /* KREACH_RUN: 16 hex digits shared by the run; "" = none given */
-    char text[1024];          /* KREACH_OPTIONS as given, for the file */
-    char range[CAP_NAME_MAX]; /* record only inside NVTX ranges of this name; "" = everywhere */
-    uint64_t delay_ns;        /* record from this long after CUDA came up */
-    uint64_t duration_ns;     /* stop after recording for this long; 0 = never */
-    uint64_t flush_ns;        /* period of flushes to the file */
-    uint64_t deadline_ns;     /* longest wait for CUPTI when the process ends */
-    uint32_t steps;           /* stop after this many equal steps in a row; 0 = never */
-    size_t cap_bytes;         /* most memory for records in flight */
-    size_t buffer_bytes;      /* size of one buffer handed to CUPTI */
-    bool launches;            /* record launch calls */
-    bool graph_level;         /* one record per graph launch instead of one per kernel in it */
-    bool nvtx;                /* record NVTX ranges */
-    bool profiler_api;        /* record between cudaProfilerStart and cudaProfilerStop */
-    bool yield;               /* hold no CUPTI subscription, so that others may take over */
-    bool plain;               /* no CUPTI at all: NVTX ranges only, for true step times */
-    bool floor;               /* benchmark: enable CUPTI, throw all records away undecoded */
-    bool kernels_only;        /* benchmark: no memcpy and memset records */
+    char out[CAP_PATH_MAX];     /* KREACH_OUT: a folder, or the beginning of the files' names */
+    char run_id[17];            /* KREACH_RUN: 16 hex digits shared by the run; "" = none given */
+    char text[1024];            /* KREACH_OPTIONS as given, for the file */
+    char range[CAP_NAME_MAX];   /* record only inside NVTX ranges of this name; "" = everywhere */
+    uint64_t delay_ns;          /* record from this long after CUDA came up */
+    uint64_t duration_ns;       /* stop after recording for this long; 0 = never */
+    uint64_t flush_ns;          /* period of flushes to the file */
+    uint64_t deadline_ns;       /* longest wait for CUPTI when the process ends */
+    uint32_t steps;             /* stop after this many equal steps in a row; 0 = never */
+    size_t cap_bytes;           /* most memory for records in flight */
+    size_t buffer_bytes;        /* size of one buffer handed to CUPTI */
+    size_t device_buffer_bytes; /* CUPTI's own buffers on the device: size, how many at most per */
+    size_t device_limit;        /* context, and how many made in advance; 0 = as CUPTI has it */
+    size_t device_ready;
+    bool pinned;       /* these in pinned host memory */
+    bool one_buffer;   /* one record buffer for all threads instead of one each */
+    bool unzeroed;     /* CUPTI zeroes record buffers, on the program's threads */
+    bool launches;     /* record launch calls */
+    bool graph_level;  /* one record per graph launch instead of one per kernel in it */
+    bool nvtx;         /* record NVTX ranges */
+    bool profiler_api; /* record between cudaProfilerStart and cudaProfilerStop */
+    bool yield;        /* hold no CUPTI subscription, so that others may take over */
+    bool plain;        /* no CUPTI at all: NVTX ranges only, for true step times */
+    bool floor;        /* benchmark: enable CUPTI, throw all records away undecoded */
+    bool kernels_only; /* benchmark: no memcpy and memset records */
     bool verbose;
 };
 
@@ -38,7 +44,9 @@ struct cap_opts {
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
  * cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level, nvtx, profiler-api,
- * yield, plain, kernels-only, floor, verbose. "\," stands for a comma inside NAME.
+ * yield, plain, kernels-only, floor, verbose; and for CUPTI's own memory device-buffer=KIB,
+ * device-limit=N, device-ready=N, pinned, one-buffer, unzeroed. "\," stands for a comma inside
+ * NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

@@ -14,6 +14,7 @@
 
 struct track_key {
     uint32_t device, context, stream;
+    uint32_t unused; /* 0: fills a unit of the table */
 };
 
 struct site_key {
@@ -104,7 +105,7 @@ static void describe_device(struct cap_recorder *r, uint32_t ordinal)
 
 static uint32_t track_of(struct cap_recorder *r, uint32_t device, uint32_t context, uint32_t stream)
 {
-    const struct track_key key = { device, context, stream };
+    const struct track_key key = { device, context, stream, 0 };
     bool is_new = false;
     uint32_t id = cap_table_id(&r->tracks, &key, &is_new);
 

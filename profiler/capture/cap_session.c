@@ -130,16 +130,46 @@ uint64_t cap_cupti_now(const struct cap_session *s)
     return s->cupti.get_timestamp(&now) == CUPTI_OK ? now : 0;
 }
 
-/* Zeroing then happens on our thread, not on the one that launches. */
+static void set_attribute(struct cap_session *s, uint32_t attribute, size_t bytes,
+                          const void *value)
+{
+    size_t in_out = bytes;
+    uint64_t copy = 0; /* CUPTI takes a pointer to what may change */
+
+    memcpy(&copy, value, bytes);
+    const int result = s->cupti.set_attribute(attribute, &in_out, &copy);
+    if (result != CUPTI_OK)
+        cap_say("CUPTI attribute %u: %s", attribute, cap_cupti_explain(result).text);
+}
+
+/* Before any context exists, as CUPTI asks for. */
 static void set_attributes(struct cap_session *s)
 {
-    uint8_t yes = 1;
-    size_t bytes = sizeof yes;
+    const struct cap_opts *o = &s->opts;
+    const uint8_t yes = 1;
+    const uint8_t no = 0;
+    const struct {
+        uint32_t attribute;
+        size_t value;
+    } sizes[] = { { CUPTI_ATTR_DEVICE_BUFFER_SIZE, o->device_buffer_bytes },
+                  { CUPTI_ATTR_DEVICE_BUFFER_LIMIT, o->device_limit },
+                  { CUPTI_ATTR_DEVICE_BUFFER_PREALLOCATED, o->device_ready } };
 
-    if (s->cupti.set_attribute)
-        s->cupti.set_attribute(CUPTI_ATTR_ZEROED_BUFFERS, &bytes, &yes);
     if (s->cupti.set_thread_id_type)
         s->cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
+    if (!s->cupti.set_attribute)
+        return;
+    /* Zeroing then happens on our thread, not on the one that launches. */
+    if (!o->unzeroed)
+        set_attribute(s, CUPTI_ATTR_ZEROED_BUFFERS, sizeof yes, &yes);
+    if (o->pinned)
+        set_attribute(s, CUPTI_ATTR_HOST_PINNED, sizeof yes, &yes);
+    if (o->one_buffer)
+        set_attribute(s, CUPTI_ATTR_PER_THREAD_BUFFERS, sizeof no, &no);
+    for (size_t i = 0; i < CAP_COUNT(sizes); i++) {
+        if (sizes[i].value > 0)
+            set_attribute(s, sizes[i].attribute, sizeof sizes[i].value, &sizes[i].value);
+    }
 }
 
 static bool start_worker(struct cap_session *s)

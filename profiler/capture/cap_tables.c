@@ -34,12 +34,34 @@ static void hash128(const void *data, size_t len, uint64_t out[2])
     out[1] = mix(b ^ word, UINT64_C(0x94d049bb133111eb)) ^ out[0];
 }
 
-static uint64_t hash64(const void *data, size_t len)
+/* For keys. They are compared in full afterwards, so collisions only cost time. */
+static uint64_t hash64(const void *key, size_t len)
 {
-    uint64_t hash[2];
+    const uint8_t *p = key;
+    uint64_t hash = len;
 
-    hash128(data, len, hash);
-    return hash[0];
+    for (const uint8_t *end = p + len; p < end; p += CAP_KEY_UNIT_BYTES) {
+        uint64_t words[2];
+        memcpy(words, p, sizeof words);
+        hash = mix(words[0] ^ UINT64_C(0x9fb21c651e98df25) ^ hash,
+                   words[1] ^ UINT64_C(0xd6e8feb86659fd93));
+    }
+    return hash;
+}
+
+static bool same_key(const uint8_t *a, const void *b, size_t len)
+{
+    const uint8_t *other = b;
+
+    for (size_t at = 0; at < len; at += CAP_KEY_UNIT_BYTES) {
+        uint64_t x[2];
+        uint64_t y[2];
+        memcpy(x, a + at, sizeof x);
+        memcpy(y, other + at, sizeof y);
+        if (((x[0] ^ y[0]) | (x[1] ^ y[1])) != 0)
+            return false;
+    }
+    return true;
 }
 
 void cap_table_init(struct cap_table *t, uint32_t key_bytes, uint32_t limit)
@@ -69,7 +91,7 @@ static uint8_t *find_slot(uint8_t *slots, uint32_t n_slots, size_t stride, const
         uint8_t *slot = slots + (at & (n_slots - 1)) * stride;
         uint32_t id = 0;
         memcpy(&id, slot, sizeof id);
-        if (id == 0 || memcmp(slot + sizeof id, key, key_bytes) == 0)
+        if (id == 0 || same_key(slot + sizeof id, key, key_bytes))
             return slot;
     }
 }

@@ -22,7 +22,10 @@ struct cap_table {
     uint32_t next_id;
 };
 
-/** key_bytes must be a multiple of 4; the table holds at most `limit` keys at once. */
+#define CAP_KEY_UNIT_BYTES 16
+
+/** key_bytes must be a multiple of CAP_KEY_UNIT_BYTES; the table holds at most `limit` keys at
+ * once. */
 void cap_table_init(struct cap_table *t, uint32_t key_bytes, uint32_t limit);
 void cap_table_free(struct cap_table *t);
 

@@ -36,7 +36,8 @@ static void dump(const char *path)
             printf("device.%u=%" PRIu64 " %s\n", i, file.per_device[i], file.device_name[i]);
     }
     for (uint64_t i = 1; i < file.n_names && i < READ_NAMES_MAX; i++)
-        printf("name.%" PRIu64 "=%" PRIu64 " %s\n", i, file.by_name[i], file.names[i]);
+        printf("name.%" PRIu64 "=%" PRIu64 " %" PRIu64 " %s\n", i, file.by_name[i],
+               file.dur_by_name[i], file.names[i]);
     printf("%s", file.info);
 }
 

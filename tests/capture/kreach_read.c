@@ -205,7 +205,8 @@ static void read_sites(struct state *s, struct cursor *c)
     }
 }
 
-static void count_event(struct read_file *f, const struct site *site, uint64_t device)
+static void count_event(struct read_file *f, const struct site *site, uint64_t device,
+                        uint64_t dur_ns)
 {
     uint64_t *const by_kind[] = { &f->kernels, &f->memcpys, &f->memsets, &f->graphs };
 
@@ -214,8 +215,10 @@ static void count_event(struct read_file *f, const struct site *site, uint64_t d
     f->graph_kernels += site->kind == KREACH_KERNEL && site->graph != 0;
     if (device < READ_DEVICES_MAX)
         f->per_device[device]++;
-    if (site->name < READ_NAMES_MAX)
+    if (site->name < READ_NAMES_MAX) {
         f->by_name[site->name]++;
+        f->dur_by_name[site->name] += dur_ns;
+    }
 }
 
 static void read_events(struct state *s, struct cursor *c)
@@ -239,7 +242,7 @@ static void read_events(struct state *s, struct cursor *c)
             return;
         }
         f->duplicates += i > 0 && delta_ns == 0 && step == 0;
-        count_event(f, &s->sites[site], s->track_device[track]);
+        count_event(f, &s->sites[site], s->track_device[track], dur_ns);
         if (f->first_ns == 0 || start_ns < f->first_ns)
             f->first_ns = start_ns;
         if (start_ns + (int64_t)dur_ns > f->last_ns)

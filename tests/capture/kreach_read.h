@@ -39,10 +39,11 @@ struct read_file {
     uint64_t n_names, n_sites, n_tracks, n_devices;
     char names[READ_NAMES_MAX][128]; /* by id, of the last section */
     char device_name[READ_DEVICES_MAX][64];
-    uint64_t by_name[READ_NAMES_MAX]; /* events of each name id */
-    uint64_t duplicates;              /* kernels equal to their predecessor in every field */
-    uint64_t peer_copies;             /* memcpys that name a peer */
-    uint64_t graph_kernels;           /* kernels with a graph id */
+    uint64_t by_name[READ_NAMES_MAX];     /* events of each name id */
+    uint64_t dur_by_name[READ_NAMES_MAX]; /* [ns] */
+    uint64_t duplicates;                  /* kernels equal to their predecessor in every field */
+    uint64_t peer_copies;                 /* memcpys that name a peer */
+    uint64_t graph_kernels;               /* kernels with a graph id */
     struct read_row lost[READ_ROWS_MAX];
     unsigned n_lost;
     struct read_row gaps[READ_ROWS_MAX];

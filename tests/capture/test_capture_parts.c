@@ -154,13 +154,13 @@ static void a_full_table_forgets_and_numbers_on(void **state)
     bool is_new = false;
 
     (void)state;
-    cap_table_init(&t, 8, 1000);
+    cap_table_init(&t, 16, 1000);
     for (uint32_t i = 0; i < 1000; i++) {
-        const uint32_t key[2] = { i, i * 7 };
+        const uint32_t key[4] = { i, i * 7, 0, i };
         assert_int_equal(cap_table_id(&t, key, &is_new), i);
         assert_true(is_new);
     }
-    const uint32_t first[2] = { 0, 0 };
+    const uint32_t first[4] = { 0 };
     /* The table is full: the next look empties it, and the old key gets a new id. */
     assert_int_equal(cap_table_id(&t, first, &is_new), 1000);
     assert_true(is_new);
