@@ -447,7 +447,7 @@ static void a_second_interrupt_stops_at_once_and_the_file_stays_readable(void **
     struct kr_timeline *t;
 
     (void)state;
-    outcome = SHELL("trap '' INT; kill -INT $PPID; sleep 0.2; kill -INT $PPID; sleep 2; :");
+    outcome = SHELL("trap '' INT; sleep 1 & kill -INT $PPID; sleep 0.3; kill -INT $PPID; sleep 5");
     assert_int_equal(outcome.status, 137);
     assert_says(&outcome, "interrupted twice: the program was killed");
     assert_null(strstr(outcome.log, "still recording")); /* sleep is, and is not waited for */
