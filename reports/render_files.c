@@ -10,7 +10,7 @@
 #include "text_parts.h"
 
 /* The columns that are compared over files. */
-enum measure { WALL, BUSY, IDLE, ADDRESSABLE, UNCLASSIFIED, STEP, MEASURES };
+enum measure { WALL, IDLE, ADDRESSABLE, UNCLASSIFIED, STEP, MEASURES };
 
 static double measure_of(const struct kr_run *run, enum measure m)
 {
@@ -19,8 +19,6 @@ static double measure_of(const struct kr_run *run, enum measure m)
     switch (m) {
     case WALL:
         return (double)a->time.wall_ns;
-    case BUSY:
-        return kr_frac(a->time.busy_ns, a->time.wall_ns);
     case IDLE:
         return kr_frac(a->time.idle_ns, a->time.wall_ns);
     case ADDRESSABLE:
@@ -119,9 +117,9 @@ bool kr_render_text_files(const struct kr_report *report, const struct kr_render
                           FILE *out, struct kr_err *err)
 {
     static const struct kr_column columns[] = {
-        { "wall", KR_RIGHT, 0 },   { "% busy", KR_RIGHT, 0 }, { "% idle", KR_RIGHT, 0 },
-        { "% addr", KR_RIGHT, 0 }, { "% unkn", KR_RIGHT, 0 }, { "step", KR_RIGHT, 0 },
-        { "whole", KR_LEFT, 0 },   { "file", KR_LEFT, 0 },
+        { "wall", KR_RIGHT, 0 },   { "% idle", KR_RIGHT, 0 }, { "% addr", KR_RIGHT, 0 },
+        { "% unkn", KR_RIGHT, 0 }, { "step", KR_RIGHT, 0 },   { "whole", KR_LEFT, 0 },
+        { "file", KR_LEFT, 0 },
     };
     struct kr_table *table = kr_table_new(columns, KR_COUNT(columns), err);
     bool good;
@@ -133,7 +131,7 @@ bool kr_render_text_files(const struct kr_report *report, const struct kr_render
     good = add_quantiles(report, table, err);
     if (good) {
         kr_say_title(out, &opt->style, "Files",
-                     "shares of each one's wall: busy, idle, addressable, unclassified");
+                     "idle, addressable and unclassified shares of each one's wall");
         good = kr_table_print(table, out, &opt->style, err);
     }
     kr_table_free(table);
