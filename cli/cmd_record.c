@@ -224,7 +224,7 @@ static bool measure_steps(struct session *s, off_t input_at, struct kr_err *err)
 {
     struct kr_record_steps profiled = { 0 };
     struct kr_record_steps plain = { 0 };
-    struct kr_record_sum sum;
+    struct kr_record_sum sum = { 0 };
     bool good;
 
     good = kr_record_steps_find(s->folder, kr_opts_value(&s->call->opts, "range"), &profiled, err);

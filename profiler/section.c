@@ -97,24 +97,29 @@ static void note_totals(struct kr_section *s, struct kr_cursor *c)
     s->has_totals = true;
 }
 
-/* The ids that a chunk of definitions covers begin at `first`; how many come is known by decoding,
-   so only the beginning is compared. */
-static uint64_t *next_id(struct kr_section *s, uint16_t type)
+/* Index into next_id for a chunk of definitions, -1 for others. */
+static int id_space(uint16_t type)
 {
-    if (type == KREACH_NAMES)
-        return &s->next_name;
-    if (type == KREACH_TRACKS)
-        return &s->next_track;
-    return type == KREACH_SITES ? &s->next_site : NULL;
+    switch (type) {
+    case KREACH_NAMES:
+        return 0;
+    case KREACH_TRACKS:
+        return 1;
+    case KREACH_SITES:
+        return 2;
+    default:
+        return -1;
+    }
 }
 
 void kr_section_note(struct kr_section *s, const struct kr_chunk *chunk)
 {
     struct kr_cursor c = kr_chunk_fields(chunk);
-    uint64_t *next = next_id(s, chunk->type);
+    int space = id_space(chunk->type);
 
-    if (next) {
-        *next = kr_cursor_varint(&c) + 1;
+    if (space >= 0) {
+        /* How many ids the chunk defines is known by decoding it; its first one is enough here. */
+        s->next_id[space] = kr_cursor_varint(&c) + 1;
     } else if (chunk->type == KREACH_HEAD) {
         note_head(s, &c);
     } else if (chunk->type == KREACH_INFO) {
@@ -138,11 +143,10 @@ void kr_section_note(struct kr_section *s, const struct kr_chunk *chunk)
 
 bool kr_section_restarts(const struct kr_section *s, const struct kr_chunk *chunk)
 {
-    struct kr_section copy = *s;
     struct kr_cursor c = kr_chunk_fields(chunk);
-    const uint64_t *next = next_id(&copy, chunk->type);
+    int space = id_space(chunk->type);
 
-    return next && kr_cursor_varint(&c) < *next && !c.bad;
+    return space >= 0 && kr_cursor_varint(&c) < s->next_id[space] && !c.bad;
 }
 
 uint64_t kr_section_dropped(const struct kr_section *s)

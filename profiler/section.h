@@ -12,25 +12,25 @@ enum { KR_SECTION_LOSSES = 16, KR_SECTION_GAPS = 8, KR_SECTION_TOTALS = 32 };
 /* Texts are borrowed from the file's bytes. */
 struct kr_section {
     uint64_t offset; /* [byte] of its first chunk */
-    bool has_head;   /* false: the chunk that names the process was damaged */
     uint64_t version_major, version_minor;
     uint64_t pid, parent_pid;
-    uint64_t started_ticks; /* of the process, as in /proc/PID/stat */
-    struct kr_text run;     /* shared by all processes of one record */
-    bool ended;             /* has its END chunk */
-    uint64_t events;        /* records in its EVENTS chunks, as these say */
+    uint64_t started_ticks;             /* of the process, as in /proc/PID/stat */
+    struct kr_text run;                 /* shared by all processes of one record */
+    uint64_t events;                    /* records in its EVENTS chunks, as these say */
+    uint64_t totals[KR_SECTION_TOTALS]; /* by enum kreach_total */
+    uint64_t lost[KR_SECTION_LOSSES];   /* by enum kreach_loss; unknown kinds under 0 */
+    uint64_t gaps[KR_SECTION_GAPS];     /* by enum kreach_gap; unknown kinds under 0 */
+    struct kr_text other;               /* the CUPTI client that was in the way */
+    struct kr_text error;               /* why CUPTI could not record in this process */
+    uint64_t follow;                    /* a recorder's count of sections that follow */
+    uint64_t unknown_chunks;            /* of types that this version does not know */
+    uint64_t bad_chunks;                /* intact, but with impossible contents */
+    uint64_t next_id[3];                /* not defined yet: of names, tracks, sites */
+    bool has_head;                      /* false: the chunk that names the process was damaged */
+    bool ended;                         /* has its END chunk */
     bool has_totals;
-    uint64_t totals[KR_SECTION_TOTALS];        /* by enum kreach_total */
-    uint64_t lost[KR_SECTION_LOSSES];          /* by enum kreach_loss; unknown kinds under 0 */
-    bool lost_uncounted;                       /* something was lost, nobody knows how much */
-    uint64_t gaps[KR_SECTION_GAPS];            /* by enum kreach_gap; unknown kinds under 0 */
-    struct kr_text other;                      /* the CUPTI client that was in the way */
-    struct kr_text error;                      /* why CUPTI could not record in this process */
-    bool is_recorder;                          /* the section of `kreach record` itself */
-    uint64_t follow;                           /* its count of sections that follow */
-    uint64_t unknown_chunks;                   /* of types that this version does not know */
-    uint64_t bad_chunks;                       /* intact, but with impossible contents */
-    uint64_t next_name, next_track, next_site; /* ids not defined yet */
+    bool lost_uncounted; /* something was lost, nobody knows how much */
+    bool is_recorder;    /* the section of `kreach record` itself */
 };
 
 /** Takes in one more chunk of the section. Chunks of records are only counted. */
