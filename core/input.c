@@ -12,7 +12,7 @@
 
 #include "mem.h"
 
-enum { RAW_BYTES = 256 * 1024, HEAD_BYTES = 16 };
+enum { RAW_BYTES = 256 * 1024, HEAD_BYTES = 16, ZSTD_FIRST_BYTES = 5, ZSTD_BLOCK_HEADER = 3 };
 
 enum coding { PLAIN, GZIP, ZSTD };
 
@@ -33,6 +33,8 @@ struct kr_input {
     bool in_member; /* inside a gzip member or zstd frame */
     bool text_end;
     ZSTD_DStream *zstd;
+    size_t zstd_wants; /* bytes for its next step */
+    bool zstd_full;    /* the last step filled its room */
     uint64_t text_bytes;
     struct kr_input_limits limits;
     struct kr_input_state state;
@@ -133,6 +135,7 @@ static bool start_decoder(struct kr_input *in, struct kr_err *err)
         in->coding = ZSTD;
         in->state.compression = "zstd";
         in->zstd = ZSTD_createDStream();
+        in->zstd_wants = ZSTD_FIRST_BYTES;
         if (!in->zstd)
             return kr_fail(err, KR_ENOMEM, "out of memory for zstd");
         /* bounds the decoder's memory: 128 MiB windows and more are refused */
@@ -301,26 +304,37 @@ static void read_gzip(struct kr_input *in, unsigned char *buf, size_t cap, size_
         end_damaged(in); /* the member is not finished, and nothing is left */
 }
 
+/*
+ * zstd gives nothing of a call that fails. So it gets no more than it asks for, one block at a
+ * time, and nothing new while it may still hold text that did not fit.
+ */
 static void read_zstd(struct kr_input *in, unsigned char *buf, size_t cap, size_t *got)
 {
-    ZSTD_inBuffer src = { in->next, in->avail, 0 };
+    size_t wants = in->zstd_full ? 0 : in->zstd_wants;
+    ZSTD_inBuffer src = { in->next, in->avail < wants ? in->avail : wants, 0 };
     ZSTD_outBuffer dst = { buf, cap, 0 };
     size_t hint;
 
-    if (in->avail == 0 && in->raw_end && !in->in_member) {
+    if (in->avail == 0 && in->raw_end && !in->zstd_full) {
         in->text_end = true;
+        if (in->in_member)
+            end_damaged(in);
         return;
     }
     hint = ZSTD_decompressStream(in->zstd, &dst, &src);
-    consume_raw(in, src.pos);
-    *got = dst.pos;
     if (ZSTD_isError(hint)) {
         end_damaged(in);
         return;
     }
+    consume_raw(in, src.pos);
+    *got = dst.pos;
+    in->zstd_full = dst.pos == cap;
     in->in_member = hint != 0;
-    if (*got == 0 && src.pos == 0 && in->avail == 0 && in->raw_end)
-        end_damaged(in);
+    /* what it asks for holds the header of the block after, whose damage must not cost this block
+     */
+    in->zstd_wants = !hint                      ? ZSTD_FIRST_BYTES
+                     : hint > ZSTD_BLOCK_HEADER ? hint - ZSTD_BLOCK_HEADER
+                                                : hint;
 }
 
 static bool within_limits(const struct kr_input *in, struct kr_err *err)

@@ -132,10 +132,6 @@ static bool check_document(const struct kr_import *im, struct kr_err *err)
                           state.compression, (unsigned long long)state.damaged_at);
     if (!im->doc.started)
         return kr_fail_at(err, KR_EINPUT, im->text_bytes, "there is nothing but spaces in it");
-    if (im->doc.not_json)
-        return kr_fail_at(err, KR_EINPUT, im->text_bytes,
-                          "not a trace: no JSON object or array at byte %llu",
-                          (unsigned long long)im->text_bytes);
     if (!im->doc.closed)
         return kr_fail_at(err, KR_EINPUT, im->text_bytes,
                           "the JSON ends at byte %llu before any trace events",

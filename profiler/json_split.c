@@ -189,13 +189,11 @@ static bool goes_on_outside(const char *p, size_t len, size_t pos)
     return next < len && (p[next] == ',' || p[next] == '}' || p[next] == ']');
 }
 
-/* Bytes that the backslash at pos takes inside a string: 2, or 1 where the quote after it closes
- * the string after all. */
-static size_t backslash_length(const struct kr_json_text *text, size_t pos)
+/* Does the quote behind the backslash at pos close the string after all? */
+static bool ends_path(const struct kr_json_text *text, size_t pos)
 {
-    bool quote = pos + 1 < text->len && text->p[pos + 1] == '"';
-
-    return quote && goes_on_outside(text->p, text->len, pos + 2) ? 1 : 2;
+    return pos + 1 < text->len && text->p[pos + 1] == '"' &&
+           goes_on_outside(text->p, text->len, pos + 2);
 }
 
 static bool quote_closes(const struct kr_json_text *text, size_t pos)
@@ -211,6 +209,7 @@ static bool quote_closes(const struct kr_json_text *text, size_t pos)
 struct lenient {
     const struct kr_json_text *text;
     size_t start, end; /* bytes to look at */
+    bool paths;
     uint64_t *marks;
     size_t n_marks; /* words that hold bits */
     uint64_t objects, depth;
@@ -236,7 +235,7 @@ static enum kr_split_end skip_string(struct lenient *l, size_t *pos)
         char c = l->text->p[i];
 
         if (c == '\\') {
-            i += backslash_length(l->text, i) - 1;
+            i += l->paths && ends_path(l->text, i) ? 0 : 1;
         } else if (c == '"' && quote_closes(l->text, i)) {
             mark(l, i);
             *pos = i + 1;
@@ -300,10 +299,14 @@ static enum kr_split_end step(struct lenient *l, size_t *pos)
     return KR_SPLIT_END;
 }
 
-struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t start, size_t limit,
-                                       uint64_t *marks)
+struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t start,
+                                       struct kr_split_how how)
 {
-    struct lenient l = { text, start, limit < text->len ? limit : text->len, marks, 0, 0, 0, 0 };
+    struct lenient l = { .text = text,
+                         .start = start,
+                         .end = how.limit < text->len ? how.limit : text->len,
+                         .paths = how.paths,
+                         .marks = how.marks };
     size_t pos = start;
     enum kr_split_end end = KR_SPLIT_END;
 

@@ -62,15 +62,20 @@ struct kr_split_found {
     unsigned repairs; /* quotes that were taken as text */
 };
 
+/* How a lenient search takes the text. */
+struct kr_split_how {
+    size_t limit; /* where to give up with KR_SPLIT_MORE [byte] */
+    bool paths;   /* a backslash before a quote may end a Windows path, so that the quote closes */
+    uint64_t *marks; /* as in kr_splitter, with pos = start and room up to the limit; NULL = none */
+};
+
 /**
  * Searches the end of the object at `start` where quotes may lack their backslash: a quote closes
- * a string only when a comma, colon or closing bracket follows.
- *
- * @param limit  where to give up with KR_SPLIT_MORE [byte]
- * @param marks  as in kr_splitter, with pos = start
+ * a string only when a comma, colon or closing bracket follows. JSON in good order is read rightly
+ * without `paths`, and rarely not with it.
  */
-struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t start, size_t limit,
-                                       uint64_t *marks);
+struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t start,
+                                       struct kr_split_how how);
 
 /** Words of marks for an object of `len` bytes, wherever it starts. */
 size_t kr_split_marks(size_t len);

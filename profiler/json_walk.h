@@ -94,6 +94,14 @@ KR_INLINE bool kr_json_walk_string(struct kr_json_walk *w, struct kr_json_span *
     return true;
 }
 
+/* True when there is nothing but spaces from p to the next mark. */
+KR_INLINE bool kr_json_walk_clear(struct kr_json_walk *w, const char *p)
+{
+    while (p < w->text + w->at && kr_json_is_space(*p))
+        p++;
+    return p >= w->text + w->at || kr_json_walk_fail(w);
+}
+
 /** Passes over the object or list that is the last member's value and cuts *value to it. */
 KR_INLINE bool kr_json_walk_skip(struct kr_json_walk *w, struct kr_json_span *value)
 {
@@ -111,7 +119,7 @@ KR_INLINE bool kr_json_walk_skip(struct kr_json_walk *w, struct kr_json_span *va
         value->len = (size_t)(w->text + w->at + 1 - value->p);
         kr_json_walk_advance(w);
     } while (depth > 0);
-    return true;
+    return kr_json_walk_clear(w, value->p + value->len);
 }
 
 /* The value that starts at p or behind spaces there. */
@@ -131,7 +139,8 @@ KR_INLINE bool kr_json_walk_value(struct kr_json_walk *w, const char *p, struct 
     }
     if (c == '"') {
         m->type = KR_JSON_STRING;
-        return kr_json_walk_string(w, &m->value);
+        return kr_json_walk_string(w, &m->value) &&
+               kr_json_walk_clear(w, m->value.p + m->value.len + 1);
     }
     m->type = c == '{' ? KR_JSON_OBJECT : KR_JSON_LIST;
     return c == '{' || c == '[' || kr_json_walk_fail(w);

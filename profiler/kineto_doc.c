@@ -151,7 +151,7 @@ static enum candidate judge_object(struct kr_kineto_doc *doc, const struct kr_js
     if (!kr_grow(&doc->marks, &doc->cap_marks, kr_split_marks(left), sizeof *doc->marks, SIZE_MAX,
                  err))
         return NO_MEMORY;
-    found = kr_split_lenient(text, pos, pos + left, doc->marks);
+    found = kr_split_lenient(text, pos, (struct kr_split_how){ pos + left, false, doc->marks });
     if (found.kind == KR_SPLIT_MORE && !text->last && left < MAX_LOOKAHEAD)
         return NEED_MORE;
     event.len = found.pos - pos;
@@ -179,16 +179,21 @@ static enum candidate judge_list(struct kr_kineto_doc *doc, const struct kr_json
 }
 
 /* Skips a byte order mark and spaces, and looks at the first byte that counts. */
-static void start(struct kr_kineto_doc *doc, const struct kr_json_text *text, size_t *pos)
+static bool start(struct kr_kineto_doc *doc, const struct kr_json_text *text, size_t *pos,
+                  uint64_t base, struct kr_err *err)
 {
-    if (*pos == 0 && text->len >= 3 && memcmp(text->p, "\xef\xbb\xbf", 3) == 0)
+    if (base == 0 && *pos == 0 && text->len >= 3 && memcmp(text->p, "\xef\xbb\xbf", 3) == 0)
         *pos = 3;
     while (*pos < text->len && is_space(text->p[*pos]))
         (*pos)++;
     if (*pos == text->len)
-        return;
+        return true;
     doc->started = true;
-    doc->not_json = text->p[*pos] != '{' && text->p[*pos] != '[';
+    if (text->p[*pos] == '{' || text->p[*pos] == '[')
+        return true;
+    return kr_fail_at(err, KR_EINPUT, base + *pos,
+                      "not a trace: no JSON object or array at byte %llu",
+                      (unsigned long long)(base + *pos));
 }
 
 static void note_found(struct kr_kineto_doc *doc)
@@ -227,10 +232,8 @@ bool kr_kineto_doc_feed(struct kr_kineto_doc *doc, const struct kr_json_text *te
 {
     bool searching = !doc->found;
 
-    if (!doc->started)
-        start(doc, text, pos);
-    if (doc->not_json)
-        return true;
+    if (!doc->started && !start(doc, text, pos, base, err))
+        return false;
     for (; *pos < text->len; (*pos)++) {
         enum candidate candidate = IS_OTHER;
 

@@ -48,7 +48,7 @@ void kr_kineto_doc_free(struct kr_kineto_doc *doc);
  * Goes on from *pos until the event array begins (doc->found turns true, *pos is behind its '[')
  * or the text ends; *pos may stay before the end while text is not the last, to see more first.
  * @param base  place of text->p in the whole text [byte]
- * @return false with err filled when memory ends.
+ * @return false with err filled when the text is no JSON at all or memory ends.
  */
 bool kr_kineto_doc_feed(struct kr_kineto_doc *doc, const struct kr_json_text *text, size_t *pos,
                         uint64_t base, struct kr_err *err);

@@ -1,6 +1,8 @@
 #include "kineto_notes.h"
 #include "kineto_total.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,26 +28,32 @@ struct linking {
     uint64_t kernels;
 };
 
+/* Says what was found instead of device work. */
 static bool fail_empty(const struct kr_kineto_total *total, struct kr_err *err)
 {
-    const struct kr_counts *c = &total->timeline->counts;
+    const struct kr_timeline *t = total->timeline;
+    const struct kr_counts *c = &t->counts;
+    const uint64_t at = t->source.truncated ? t->source.truncated_at : KR_NO_OFFSET;
+    char cut[64] = "";
 
+    if (t->source.truncated)
+        snprintf(cut, sizeof cut, "; the input ends early at byte %" PRIu64, at);
     if (total->tally.counter_rows)
-        return kr_fail(err, KR_EINPUT,
-                       "no device work: %llu events, of them %llu rows of CUPTI counters "
-                       "(cuda_profiler_range); record the run without counters",
-                       (unsigned long long)c->events_read,
-                       (unsigned long long)total->tally.counter_rows);
+        return kr_fail_at(err, KR_EINPUT, at,
+                          "no device work: %" PRIu64 " events, of them %" PRIu64 " rows of CUPTI "
+                          "counters (cuda_profiler_range); record the run without counters%s",
+                          c->events_read, total->tally.counter_rows, cut);
     if (c->launches + c->graph_launches)
-        return kr_fail(err, KR_EINPUT,
-                       "no device work: %llu kernel launches and %llu graph launches were recorded "
-                       "but no kernels; the profiler could not trace the GPU",
-                       (unsigned long long)c->launches, (unsigned long long)c->graph_launches);
-    return kr_fail(err, KR_EINPUT,
-                   "no device work: %llu events, of them %llu CPU ops and %llu annotations, %llu "
-                   "unusable device rows; record with ProfilerActivity.CUDA",
-                   (unsigned long long)c->events_read, (unsigned long long)c->cpu_ops,
-                   (unsigned long long)c->annotations, (unsigned long long)c->dropped);
+        return kr_fail_at(err, KR_EINPUT, at,
+                          "no device work: %" PRIu64 " kernel launches and %" PRIu64 " graph "
+                          "launches were recorded but no kernels; the profiler could not trace the "
+                          "GPU%s",
+                          c->launches, c->graph_launches, cut);
+    return kr_fail_at(err, KR_EINPUT, at,
+                      "no device work: %" PRIu64 " events, of them %" PRIu64 " CPU ops and %" PRIu64
+                      " annotations, %" PRIu64 " unusable device rows; record with "
+                      "ProfilerActivity.CUDA%s",
+                      c->events_read, c->cpu_ops, c->annotations, c->dropped, cut);
 }
 
 /* Files without categories: the rows that look like device work are taken for it. */

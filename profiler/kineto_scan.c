@@ -49,35 +49,54 @@ static enum kr_kineto_taken take(const struct pass *p, size_t start, size_t end,
     return kr_kineto_take(p->scan->part, &event, p->err);
 }
 
+/* One lenient search for the event at `start`, and its reading when that found an end. */
+static enum kr_kineto_taken try_lenient(const struct pass *p, size_t start, bool paths,
+                                        struct kr_split_found *found)
+{
+    struct kr_split_how how = { start + KR_SCAN_MAX_EVENT, paths, p->scan->marks };
+
+    *found = kr_split_lenient(p->text, start, how);
+    return found->kind == KR_SPLIT_END ? take(p, start, found->pos, found) : KR_KINETO_BROKEN;
+}
+
+/* Nothing could be made of the event at *pos: goes on behind it. */
+static void give_up(const struct pass *p, size_t *pos, const struct kr_split_found *found)
+{
+    size_t start = *pos;
+
+    *pos = found->pos;
+    if (found->kind != KR_SPLIT_MORE) {
+        warn(p, KR_WARN_MALFORMED, start);
+    } else if (found->pos - start >= KR_SCAN_MAX_EVENT) {
+        warn(p, KR_WARN_TOO_LARGE, start);
+        p->scan->lost = true;
+    } else {
+        p->scan->cut = true;
+    }
+}
+
 /* The strict search failed, or found no JSON: reads the event at *pos by the lenient rules. */
 static enum step take_lenient(const struct pass *p, size_t *pos)
 {
     size_t start = *pos;
     size_t left = p->text->len - start;
-    size_t limit = left < KR_SCAN_MAX_EVENT ? left : KR_SCAN_MAX_EVENT;
-    enum kr_kineto_taken taken = KR_KINETO_BROKEN;
-    struct kr_split_found found;
+    enum kr_kineto_taken taken;
+    struct kr_split_found found, again;
 
-    if (!room_for_marks(p, limit))
+    if (!room_for_marks(p, left < KR_SCAN_MAX_EVENT ? left : KR_SCAN_MAX_EVENT))
         return STEP_FAILED;
-    found = kr_split_lenient(p->text, start, start + limit, p->scan->marks);
-    if (found.kind == KR_SPLIT_MORE && limit < KR_SCAN_MAX_EVENT) {
-        if (!p->text->last)
-            return STEP_MORE;
-        p->scan->cut = true;
-        *pos = p->text->len;
-        return STEP_ON;
+    taken = try_lenient(p, start, false, &found);
+    if (found.kind == KR_SPLIT_MORE && !p->text->last && left < KR_SCAN_MAX_EVENT)
+        return STEP_MORE;
+    if (taken == KR_KINETO_BROKEN) {
+        taken = try_lenient(p, start, true, &again);
+        if (taken != KR_KINETO_BROKEN)
+            found = again;
     }
-    *pos = found.pos;
-    if (found.kind == KR_SPLIT_MORE) {
-        warn(p, KR_WARN_TOO_LARGE, start);
-        p->scan->lost = true;
-        return STEP_ON;
-    }
-    if (found.kind == KR_SPLIT_END)
-        taken = take(p, start, found.pos, &found);
     if (taken == KR_KINETO_BROKEN)
-        warn(p, KR_WARN_MALFORMED, start);
+        give_up(p, pos, &found);
+    else
+        *pos = found.pos;
     return taken == KR_KINETO_FAILED ? STEP_FAILED : STEP_ON;
 }
 
@@ -103,7 +122,8 @@ static enum step skip_on(const struct pass *p, size_t *pos)
 /* A strict search has come to its limit: unless it lost a quote, the lenient one goes as far. */
 static bool is_confirmed(const struct pass *p, size_t start, size_t limit)
 {
-    return kr_split_lenient(p->text, start, limit, NULL).kind == KR_SPLIT_MORE;
+    return kr_split_lenient(p->text, start, (struct kr_split_how){ limit, false, NULL }).kind ==
+           KR_SPLIT_MORE;
 }
 
 static enum step take_event(const struct pass *p, size_t *pos)
