@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""What libkreach.so records on a real GPU, checked against torch.profiler and against arithmetic.
+
+Usage: acceptance.py BUILD-FOLDER RESULT-FOLDER [CASE...]     (scripts/gpu-acceptance builds first)
+Each case prints one line and lands in RESULT-FOLDER/acceptance.json. Exit status 1 when one fails.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+from harness import (END_EXEC, END_EXIT, END_FAST, END_SIGNAL, END_WINDOW, MODELS, SIGNALS, Tools,
+                     environment, last_json, machine, plain, read_parts, record, trace_work)
+
+CASES = {}
+STEPS = 10
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def check(condition, text):
+    if not condition:
+        raise AssertionError(text)
+
+
+def check_complete(run, end=END_EXIT):
+    part = run.only()
+    check(part.number("ok") == 1, "file: " + part.values.get("why", ""))
+    check(not part.lost, "lost: %s" % part.lost)
+    check(part.number("end") == end, "end %s" % part.values.get("end"))
+    return part
+
+
+def demangled_counts(part):
+    """Events a name, as torch.profiler counts them: it demangles, we record what CUPTI says."""
+    names = [n for n, (count, _) in part.names.items() if count]
+    text = subprocess.run(["c++filt"], input="\n".join(names), text=True,
+                          capture_output=True).stdout.splitlines()
+    sums = {}
+    for name, readable in zip(names, text):
+        sums[readable] = sums.get(readable, 0) + part.names[name][0]
+    return list(sums.values())
+
+
+def same_as_torch(tools, model, steps=STEPS):
+    """Counts of a window equal torch.profiler's for the same steps, durations within 2 %."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace.json")
+        theirs = plain(MODELS + [model, "--steps", str(steps), "--profiler", "device", "--trace",
+                                 trace])
+        check(theirs.returncode == 0, "torch.profiler: " + theirs.stderr[-1500:])
+        counts, names = trace_work(trace)
+    run = record(tools, MODELS + [model, "--steps", str(steps)], "range=steps,flush=0.2")
+    check(run.status == 0, "status %s: %s" % (run.status, run.err[-1500:]))
+    part = check_complete(run)
+    ours = {"kernel": part.number("kernels"), "gpu_memcpy": part.number("memcpys"),
+            "gpu_memset": part.number("memsets")}
+    their_ns = 1000 * sum(us for _, us in names.values())
+    our_ns = part.kernel_ns()
+    result = {"torch": counts, "kreach": ours, "torch_ms": their_ns / 1e6,
+              "kreach_ms": our_ns / 1e6, "ratio": our_ns / max(their_ns, 1)}
+    check(ours == counts, "counts differ: %s" % result)
+    check(sorted(c for c, _ in names.values()) == sorted(demangled_counts(part)),
+          "counts by name differ: %s" % result)
+    check(abs(result["ratio"] - 1) <= 0.02, "durations differ: %s" % result)
+    return result
+
+
+for _model in ("resnet50_training", "resnet50_inference", "bert_inference", "gpt2_training",
+               "dlrm_inference", "decode_eager", "decode_graph", "compiled", "two_streams"):
+    CASES["same_" + _model] = lambda tools, m=_model: same_as_torch(tools, m)
+
+
+@case
+def whole_run(tools):
+    """From cuInit to exit, nothing but the preload."""
+    run = record(tools, MODELS + ["bert_inference"])
+    check(run.status == 0, run.err[-1500:])
+    part = check_complete(run)
+    check(part.number("kernels") > 100, "few kernels")
+    check(not run.kreach_lines(), "said: %s" % run.kreach_lines())
+    return part.summary()
+
+
+@case
+def loader_workers(tools):
+    """Workers of a DataLoader have no GPU work and leave no file."""
+    run = record(tools, MODELS + ["loader"])
+    check(run.status == 0, run.err[-1500:])
+    return check_complete(run).summary()
+
+
+@case
+def counts_of_plain_cuda(tools):
+    results = {}
+    for mode, threads, kernels, rounds in (("eager", 1, 20000, 5), ("eager", 16, 5000, 4),
+                                           ("graph", 1, 100000, 5), ("graph", 4, 50000, 4)):
+        run = record(tools, [tools.launches, mode, str(threads), str(kernels), str(rounds)])
+        check(run.status == 0, run.err[-1500:])
+        part = check_complete(run)
+        want = threads * (2000 + kernels * rounds)
+        got = part.number("kernels")
+        results["%s_%d" % (mode, threads)] = {"want": want, "got": got,
+                                              "bytes_a_kernel": part.number("bytes") / got}
+        check(got == want, "%s" % results)
+    return results
+
+
+@case
+def thirty_million_kernels(tools):
+    """More than 250 device buffers of 100,000 hold: are they given back? (parcagpu issue 23)"""
+    want = int(os.environ.get("KREACH_MANY", "32000000"))
+    run = record(tools, [tools.launches, "many", str(want)], timeout=400)
+    check(run.status == 0, run.err[-1500:])
+    part = run.only()
+    result = part.summary()
+    result["seconds"] = run.seconds
+    result["want"] = last_json(run.out)["kernels"] + 0
+    check(not part.lost, "lost: %s" % result)
+    check(part.number("kernels") == result["want"], "kernels: %s" % result)
+    return result
+
+
+@case
+def soak_of_windows(tools):
+    """Memory stays where it is over thousands of windows."""
+    windows = int(os.environ.get("KREACH_WINDOWS", "10000"))
+    run = record(tools, [tools.launches, "soak", str(windows)], "range=window,flush=0.2",
+                 timeout=400)
+    check(run.status == 0, run.err[-1500:])
+    result = last_json(run.out)
+    part = run.only()
+    result.update(part.summary(), gaps=len(part.gaps), seconds=run.seconds)
+    check(not part.lost, "lost: %s" % part.lost)
+    check(part.number("kernels") <= windows * 10, "too many kernels: %s" % result)
+    check(part.number("kernels") >= windows * 10 * 0.9, "too few kernels: %s" % result)
+    check(result["late_kib"] - result["early_kib"] < 20000, "memory grows: %s" % result)
+    return result
+
+
+@case
+def two_processes_on_one_gpu(tools):
+    folder = tempfile.mkdtemp()
+    env = environment(tools, folder, "", None)
+    children = [subprocess.Popen([tools.launches, "eager", "1", "20000", "10"], env=env,
+                                 stdout=subprocess.DEVNULL) for _ in range(2)]
+    check([c.wait(100) for c in children] == [0, 0], "status")
+    parts = read_parts(tools, folder)
+    check([p.number("kernels") for p in parts] == [202000, 202000],
+          "kernels: %s" % [p.summary() for p in parts])
+    return [p.summary() for p in parts]
+
+
+SPAWN = """
+import torch, torch.multiprocessing as mp
+def work(rank):
+    x = torch.ones(64, device='cuda')
+    for _ in range(100 * (rank + 1)): x = x + 1
+    torch.cuda.synchronize()
+if __name__ == '__main__':
+    mp.spawn(work, nprocs=2)
+"""
+
+
+@case
+def spawned_workers(tools):
+    """Each child that uses the GPU has a file, though it ends in os._exit; the parent has none."""
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as f:
+        f.write(SPAWN)
+        f.flush()
+        run = record(tools, [sys.executable, f.name])
+    check(run.status == 0, run.err[-1500:])
+    kernels = sorted(p.number("kernels") for p in run.parts)
+    check(len(kernels) == 2 and kernels[1] - kernels[0] == 100, "kernels: %s" % kernels)
+    check(all(p.number("ends") == 1 and not p.lost for p in run.parts), "incomplete")
+    return kernels
+
+
+ENDS = """
+import os, signal, sys, torch
+x = torch.ones(64, device='cuda')
+for _ in range(1000): x = x + 1
+how = sys.argv[1]
+if how == '_exit': os._exit(7)
+if how == 'exec': os.execv('/bin/true', ['true'])
+if how == 'raise': raise SystemExit(7)
+if how == 'term': os.kill(os.getpid(), signal.SIGTERM); signal.pause()
+"""
+
+
+@case
+def ways_out(tools):
+    results = {}
+    for how, status, end in (("_exit", 7, END_FAST), ("exec", 0, END_EXEC), ("raise", 7, END_EXIT),
+                             ("term", -15, END_SIGNAL)):
+        run = record(tools, [sys.executable, "-c", ENDS, how])
+        check(run.status == status, "%s: status %s: %s" % (how, run.status, run.err[-1000:]))
+        part = check_complete(run, end)
+        check(part.number("kernels") >= 1000, "%s: %s" % (how, part.summary()))
+        results[how] = {"kernels": part.number("kernels"), "seconds": round(run.seconds, 2)}
+    return results
+
+
+@case
+def kill_9(tools):
+    """Everything up to the last flush is in the file."""
+    run = record(tools, [tools.launches, "many", "1000000000"], stop=(8, SIGNALS["kill"]))
+    part = run.only()
+    totals = part.totals.get(1, 0)
+    check(part.number("kernels") >= totals > 0, part.summary())
+    check(part.number("ends") == 0, "an end?")
+    return part.summary()
+
+
+@case
+def interrupted(tools):
+    run = record(tools, [tools.launches, "many", "1000000000"], stop=(6, SIGNALS["int"]))
+    check(run.status == -2, "status %s" % run.status)
+    part = run.only()
+    check(part.number("end") == END_SIGNAL and part.number("kernels") > 0, part.summary())
+    return part.summary()
+
+
+@case
+def beside_torch_profiler(tools):
+    """The program's own profiler and ours: what does each see, with and without yielding?"""
+    results = {}
+    for options in ("", "yield"):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = os.path.join(folder, "trace.json")
+            run = record(tools, MODELS + ["bert_inference", "--steps", str(STEPS), "--profiler",
+                                          "device", "--trace", trace], options)
+            check(run.status == 0, run.err[-1500:])
+            counts, _ = trace_work(trace)
+        results[options or "default"] = {"torch": counts, "kreach": run.only().summary(),
+                                         "said": run.kreach_lines()}
+    check(results["yield"]["torch"]["kernel"] > 0, "torch.profiler sees nothing: %s" % results)
+    return results
+
+
+@case
+def windows(tools):
+    """Between cudaProfilerStart and Stop; after a delay for a while; a number of steps."""
+    script = ("import torch, time\n"
+              "x = torch.ones(64, device='cuda')\n"
+              "for _ in range(50): x = x + 1\n"
+              "torch.cuda.synchronize(); torch.cuda.profiler.start()\n"
+              "for _ in range(70): x = x + 1\n"
+              "torch.cuda.synchronize(); torch.cuda.profiler.stop(); time.sleep(0.5)\n"
+              "for _ in range(90): x = x + 1\n"
+              "torch.cuda.synchronize()\n")
+    run = record(tools, [sys.executable, "-c", script], "profiler-api,flush=0.1")
+    check(run.status == 0, run.err[-1500:])
+    part = check_complete(run)
+    check(part.number("kernels") == 70, part.summary())
+    results = {"profiler_api": part.summary()}
+    run = record(tools, MODELS + ["decode_eager", "--steps", "200"], "steps=20,flush=0.2")
+    part = check_complete(run, END_WINDOW)
+    results["steps"] = dict(part.summary(), step_kernels=part.values.get("step_kernels"))
+    check(part.number("step_kernels") > 1000, "step of %s" % part.values.get("step_kernels"))
+    run = record(tools, [tools.launches, "eager", "1", "10000", "300"], "delay=0.5,duration=0.5")
+    part = check_complete(run, END_WINDOW)
+    results["duration"] = part.summary()
+    return results
+
+
+@case
+def options_for_more(tools):
+    """Launch calls, NVTX ranges, graph level."""
+    run = record(tools, MODELS + ["decode_graph"], "launches,nvtx")
+    part = check_complete(run)
+    check(part.number("launches") > 0 and part.number("ranges") >= 1, part.summary())
+    results = {"launches": part.summary()}
+    run = record(tools, MODELS + ["decode_graph"], "graph-level")
+    part = check_complete(run)
+    check(part.number("graphs") > 0, part.summary())
+    results["graph_level"] = part.summary()
+    return results
+
+
+@case
+def libtorch_program(tools):
+    if not os.path.exists(tools.forward):
+        return "not built"
+    run = record(tools, [tools.forward, "100"])
+    check(run.status == 0, run.err[-1500:])
+    part = check_complete(run)
+    check(part.number("kernels") >= 300, part.summary())
+    return part.summary()
+
+
+NCCL = """
+import os, torch, torch.distributed as dist
+rank = int(os.environ['LOCAL_RANK'])
+torch.cuda.set_device(rank)
+dist.init_process_group('nccl')
+x = torch.ones(1 << 20, device='cuda')
+for _ in range(20): dist.all_reduce(x)
+torch.cuda.synchronize()
+dist.destroy_process_group()
+"""
+
+
+@case
+def two_gpus_with_nccl(tools):
+    count = int(plain([sys.executable, "-c",
+                       "import torch; print(torch.cuda.device_count())"]).stdout or 0)
+    if count < 2:
+        return "only %d GPU" % count
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as f:
+        f.write(NCCL)
+        f.flush()
+        run = record(tools, [sys.executable, "-m", "torch.distributed.run", "--standalone",
+                             "--nproc-per-node", "2", f.name])
+    check(run.status == 0, run.err[-1500:])
+    check(len(run.parts) == 2, "%d files" % len(run.parts))
+    check(all(not p.lost and p.number("ends") == 1 for p in run.parts), "incomplete")
+    check(sorted(p.values.get("rank") for p in run.parts) == ["0", "1"], "ranks")
+    return [p.summary() for p in run.parts]
+
+
+@case
+def golden_files(tools):
+    """Small recordings to keep: two models of torchvision and transformers."""
+    for model in ("resnet50_inference", "bert_inference"):
+        run = record(tools, MODELS + [model, "--steps", "5", "--warmup", "2"], "nvtx,launches",
+                     keep=os.path.join(RESULTS, "golden", model))
+        check(run.status == 0, run.err[-1500:])
+        check_complete(run)
+    return "kept"
+
+
+def run_case(tools, name):
+    start = time.monotonic()
+    try:
+        outcome = {"ok": True, "result": CASES[name](tools)}
+    except Exception as error:  # a failed case must not stop the others
+        outcome = {"ok": False, "error": str(error), "where": traceback.format_exc(limit=-2)}
+    outcome["seconds"] = round(time.monotonic() - start, 1)
+    print("%-28s %s %5.1f s  %s" % (name, "ok  " if outcome["ok"] else "FAIL", outcome["seconds"],
+                                    outcome.get("error", "")[:300].replace("\n", " ")), flush=True)
+    return outcome
+
+
+def main():
+    global RESULTS
+    tools, RESULTS = Tools(sys.argv[1]), sys.argv[2]
+    chosen = sys.argv[3:] or list(CASES)
+    limit_s = float(os.environ.get("KREACH_LIMIT_S", "100000"))
+    start = time.monotonic()
+    results = {"machine": machine(), "cases": {}}
+    for name in chosen:
+        if time.monotonic() - start > limit_s:
+            print("%-28s not run: the time is over" % name)
+            continue
+        results["cases"][name] = run_case(tools, name)
+        with open(os.path.join(RESULTS, "acceptance.json"), "w") as out:
+            json.dump(results, out, indent=1)
+    bad = [n for n, c in results["cases"].items() if not c["ok"]]
+    print("%d of %d cases good" % (len(results["cases"]) - len(bad), len(results["cases"])))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,185 @@
+"""Running programs under libkreach.so on a GPU and reading what it wrote; standard library only."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MODELS = [sys.executable, os.path.join(HERE, "models.py")]
+
+# Numbers of kreach_format.h.
+TOTAL_OWN_CPU_NS, TOTAL_REQUESTS, TOTAL_REQUESTS_SLOW, TOTAL_PEAK_POOL = 8, 9, 10, 13
+END_EXIT, END_FAST, END_EXEC, END_SIGNAL, END_WINDOW = 1, 2, 3, 4, 5
+
+
+class Tools:
+    """What was built for this machine."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.library = os.path.join(folder, "libkreach.so")
+        self.dump = os.path.join(folder, "kreach_dump")
+        self.launches = os.path.join(folder, "launches")
+        self.forward = os.path.join(folder, "forward")
+
+
+class Part:
+    """One .kreach file as kreach_dump tells it."""
+
+    def __init__(self, text):
+        self.names = {}  # name -> (count, nanoseconds)
+        self.lost = {}
+        self.gaps = []
+        self.totals = {}
+        self.values = {}
+        for line in text.splitlines():
+            key, _, value = line.partition("=")
+            kind, _, number = key.partition(".")
+            if kind == "name" and number.isdigit():
+                count, ns, name = value.split(" ", 2)
+                self.names[name] = (int(count), int(ns))
+            elif kind == "lost":
+                count, _, detail = value.partition(" ")
+                old = self.lost.get(int(number), (0, ""))
+                self.lost[int(number)] = (old[0] + int(count), detail)
+            elif kind == "gap":
+                self.gaps.append((int(number), value))
+            elif kind == "total":
+                self.totals[int(number)] = int(value)
+            else:
+                self.values[key] = value
+
+    def number(self, key):
+        return int(self.values.get(key, 0))
+
+    def kernel_ns(self):
+        return sum(ns for _, ns in self.names.values())
+
+    def summary(self):
+        keys = ("ok", "ends", "end", "bytes", "kernels", "memcpys", "memsets", "graphs", "launches",
+                "ranges", "names", "sites", "devices", "failed", "cupti", "cupti_path")
+        return {"values": {k: self.values[k] for k in keys if k in self.values},
+                "lost": self.lost, "gaps": self.gaps, "totals": self.totals}
+
+
+class Run:
+    """A finished run: status, output, seconds, parts."""
+
+    def __init__(self, status, out, err, seconds, parts):
+        self.status, self.out, self.err = status, out, err
+        self.seconds, self.parts = seconds, parts
+
+    def only(self):
+        if len(self.parts) != 1:
+            raise AssertionError("%d files; stderr: %s" % (len(self.parts), self.err[-2000:]))
+        return self.parts[0]
+
+    def kreach_lines(self):
+        return [line for line in self.err.splitlines() if line.startswith("kreach: ")]
+
+
+def read_parts(tools, folder):
+    parts = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".part"):
+            text = subprocess.run([tools.dump, os.path.join(folder, name)], text=True,
+                                  capture_output=True, errors="replace").stdout
+            parts.append(Part(text))
+    return parts
+
+
+def environment(tools, folder, options, extra):
+    env = dict(os.environ, LD_PRELOAD=tools.library, KREACH_OUT=folder + "/",
+               KREACH_RUN="00000000000000aa", KREACH_OPTIONS=options)
+    env.update(extra or {})
+    return env
+
+
+def record(tools, command, options="", extra=None, timeout=150, stop=None, keep=None):
+    """Runs a command under libkreach.so. stop=(seconds, signal) ends it; keep copies the files."""
+    folder = tempfile.mkdtemp(prefix="kreach-gpu-")
+    try:
+        start = time.monotonic()
+        child = subprocess.Popen(command, env=environment(tools, folder, options, extra), text=True,
+                                 errors="replace", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            if stop:
+                try:
+                    child.wait(stop[0])
+                except subprocess.TimeoutExpired:
+                    child.send_signal(stop[1])
+            out, err = child.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            out, err = child.communicate()
+            err += "\n(timed out after %d s)" % timeout
+        seconds = time.monotonic() - start
+        parts = read_parts(tools, folder)
+        if keep:
+            os.makedirs(keep, exist_ok=True)
+            for name in os.listdir(folder):
+                shutil.copy(os.path.join(folder, name), keep)
+        return Run(child.returncode, out, err, seconds, parts)
+    finally:
+        shutil.rmtree(folder)
+
+
+def plain(command, timeout=150, extra=None):
+    env = dict(os.environ)
+    env.update(extra or {})
+    return subprocess.run(command, env=env, text=True, errors="replace", capture_output=True,
+                          timeout=timeout)
+
+
+def last_json(text):
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    raise AssertionError("no JSON in: " + text[-500:])
+
+
+def trace_work(path):
+    """Device work of a torch.profiler trace: counts by kind, kernels by name."""
+    with open(path) as f:
+        events = json.load(f)["traceEvents"]
+    counts = {"kernel": 0, "gpu_memcpy": 0, "gpu_memset": 0}
+    names = {}
+    for event in events:
+        kind = event.get("cat")
+        if kind not in counts:
+            continue
+        counts[kind] += 1
+        if kind == "kernel":
+            count, us = names.get(event["name"], (0, 0.0))
+            names[event["name"]] = (count + 1, us + float(event["dur"]))
+    return counts, names
+
+
+def machine():
+    """The GPU and the versions that results belong to."""
+    def output(*command):
+        try:
+            return subprocess.run(command, text=True, capture_output=True).stdout.strip()
+        except OSError:
+            return ""
+
+    packages = output(sys.executable, "-c", "import importlib.metadata as m\n"
+                      "for p in ('torch', 'triton', 'transformers', 'torchvision',"
+                      " 'nvidia-cuda-cupti'):\n"
+                      "    try: print(p, m.version(p))\n"
+                      "    except Exception: pass")
+    nvcc = re.findall(r"V[0-9.]+", output("nvcc", "--version"))
+    return {"gpu": output("nvidia-smi", "--query-gpu=name,driver_version,mig.mode.current",
+                          "--format=csv,noheader"),
+            "kernel": os.uname().release, "cpus": os.cpu_count(),
+            "cpu": (re.findall(r"model name\s*: (.*)", open("/proc/cpuinfo").read()) or [""])[0],
+            "nvcc": nvcc[:1], "packages": packages.splitlines(),
+            "python": sys.version.split()[0]}
+
+
+SIGNALS = {"term": signal.SIGTERM, "int": signal.SIGINT, "kill": signal.SIGKILL}

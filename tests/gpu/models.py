@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Workloads in torch, for checking libkreach.so on a GPU and for measuring what it costs.
+
+Usage: models.py MODEL[:STEPS]... [--steps N] [--warmup N] [--profiler none|device|full|proton]
+                 [--trace FILE] [--times FILE]
+
+Each model's measured steps stand inside an NVTX range "steps", with the GPU idle at both ends. --profiler
+profiles exactly these steps; --trace keeps torch.profiler's JSON; --times writes the steps' times
+in seconds. Weights are random: nothing is downloaded.
+"""
+import argparse
+import json
+import sys
+import time
+
+import torch
+from torch import nn
+
+DEVICE = "cuda"
+
+
+class DecoderLayer(nn.Module):
+    """One layer of a decoder with a static key-value cache; x [B, 1, C]."""
+
+    def __init__(self, width, heads, length):
+        super().__init__()
+        self.heads = heads
+        self.norm1 = nn.RMSNorm(width)
+        self.norm2 = nn.RMSNorm(width)
+        self.qkv = nn.Linear(width, 3 * width, bias=False)
+        self.out = nn.Linear(width, width, bias=False)
+        self.gate = nn.Linear(width, 4 * width, bias=False)
+        self.up = nn.Linear(width, 4 * width, bias=False)
+        self.down = nn.Linear(4 * width, width, bias=False)
+        shape = (1, heads, length, width // heads)
+        self.register_buffer("keys", torch.zeros(shape))
+        self.register_buffer("values", torch.zeros(shape))
+
+    def forward(self, x, position):
+        batch, _, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, 1, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        self.keys.index_copy_(2, position, k)
+        self.values.index_copy_(2, position, v)
+        y = nn.functional.scaled_dot_product_attention(q, self.keys, self.values)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, 1, width))
+        y = self.norm2(x)
+        return x + self.down(nn.functional.silu(self.gate(y)) * self.up(y))
+
+
+class Decoder(nn.Module):
+    def __init__(self, layers=24, width=1024, heads=16, length=512, words=32000):
+        super().__init__()
+        self.embed = nn.Embedding(words, width)
+        self.layers = nn.ModuleList(DecoderLayer(width, heads, length) for _ in range(layers))
+        self.norm = nn.RMSNorm(width)
+        self.head = nn.Linear(width, words, bias=False)
+
+    def forward(self, token, position):
+        x = self.embed(token)
+        for layer in self.layers:
+            x = layer(x, position)
+        return self.head(self.norm(x)).argmax(-1)
+
+
+TOKENS = 16  # a step decodes so many
+
+
+def decoder():
+    model = Decoder().to(DEVICE, torch.bfloat16).eval()
+    token = torch.zeros(1, 1, dtype=torch.long, device=DEVICE)
+    position = torch.zeros(1, dtype=torch.long, device=DEVICE)
+    return model, token, position
+
+
+def decode_eager():
+    model, token, position = decoder()
+
+    @torch.no_grad()
+    def step():
+        position.zero_()
+        for _ in range(TOKENS):
+            token.copy_(model(token, position))
+            position.add_(1)
+
+    return step
+
+
+def decode_graph():
+    model, token, position = decoder()
+    graph = torch.cuda.CUDAGraph()
+
+    def one():
+        token.copy_(model(token, position))
+        position.add_(1)
+
+    with torch.no_grad():
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(3):
+                one()
+        torch.cuda.current_stream().wait_stream(side)
+        with torch.cuda.graph(graph):
+            one()
+
+    def step():
+        position.zero_()
+        for _ in range(TOKENS):
+            graph.replay()
+
+    return step
+
+
+class Dlrm(nn.Module):
+    """Eight embedding tables, two perceptrons, dot interaction (Naumov et al. 2019)."""
+
+    def __init__(self, tables=8, rows=100000, width=64):
+        super().__init__()
+        self.tables = nn.ModuleList(nn.EmbeddingBag(rows, width, mode="sum") for _ in range(tables))
+        self.bottom = nn.Sequential(nn.Linear(13, 512), nn.ReLU(), nn.Linear(512, 256), nn.ReLU(),
+                                    nn.Linear(256, width), nn.ReLU())
+        pairs = (tables + 1) * tables // 2
+        self.top = nn.Sequential(nn.Linear(width + pairs, 512), nn.ReLU(), nn.Linear(512, 256),
+                                 nn.ReLU(), nn.Linear(256, 1), nn.Sigmoid())
+        self.register_buffer("upper", torch.triu_indices(tables + 1, tables + 1, 1))
+
+    def forward(self, dense, indices, offsets):
+        x = self.bottom(dense)
+        found = [t(i, offsets) for t, i in zip(self.tables, indices)]
+        z = torch.stack([x] + found, 1)
+        dots = torch.bmm(z, z.transpose(1, 2))[:, self.upper[0], self.upper[1]]
+        return self.top(torch.cat([x, dots], 1))
+
+
+def dlrm_inference():
+    model = Dlrm().to(DEVICE).eval()
+    batch, bag = 2048, 10
+    dense = torch.randn(batch, 13, device=DEVICE)
+    indices = [torch.randint(0, 100000, (batch * bag,), device=DEVICE) for _ in range(8)]
+    offsets = torch.arange(0, batch * bag, bag, device=DEVICE)
+
+    @torch.no_grad()
+    def step():
+        model(dense, indices, offsets)
+
+    return step
+
+
+def training(model, make_loss, optimizer=None):
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        make_loss().backward()
+        optimizer.step()
+
+    return step
+
+
+def resnet50_training():
+    from torchvision.models import resnet50
+
+    model = resnet50().to(DEVICE)
+    images = torch.randn(32, 3, 224, 224, device=DEVICE)
+    labels = torch.randint(0, 1000, (32,), device=DEVICE)
+    return training(model, lambda: nn.functional.cross_entropy(model(images), labels))
+
+
+def resnet50_inference():
+    from torchvision.models import resnet50
+
+    model = resnet50().to(DEVICE).eval()
+    images = torch.randn(32, 3, 224, 224, device=DEVICE)
+
+    @torch.no_grad()
+    def step():
+        model(images)
+
+    return step
+
+
+def bert_inference():
+    from transformers import BertConfig, BertModel
+
+    model = BertModel(BertConfig(num_hidden_layers=6)).to(DEVICE).eval()
+    words = torch.randint(0, 30000, (8, 128), device=DEVICE)
+
+    @torch.no_grad()
+    def step():
+        model(input_ids=words)
+
+    return step
+
+
+def gpt2_training():
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    model = GPT2LMHeadModel(GPT2Config(n_layer=6)).to(DEVICE)
+    words = torch.randint(0, 50000, (4, 256), device=DEVICE)
+    return training(model, lambda: model(input_ids=words, labels=words).loss,
+                    torch.optim.AdamW(model.parameters()))
+
+
+def compiled():
+    model = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.LayerNorm(2048),
+                          nn.Linear(2048, 512), nn.Softmax(-1)).to(DEVICE)
+    fast = torch.compile(model)
+    x = torch.randn(256, 512, device=DEVICE)
+
+    @torch.no_grad()
+    def step():
+        fast(x)
+
+    return step
+
+
+def two_streams():
+    streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+    data = [torch.randn(1024, 1024, device=DEVICE) for _ in streams]
+
+    def step():
+        for stream, x in zip(streams, data):
+            with torch.cuda.stream(stream):
+                for _ in range(10):
+                    x = torch.relu(x @ x * 1e-3)
+
+    return step
+
+
+class Noise(torch.utils.data.Dataset):
+    def __len__(self):
+        return 1 << 20
+
+    def __getitem__(self, i):
+        return torch.full((3, 64, 64), float(i % 7))
+
+
+def loader():
+    model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Flatten(), nn.LazyLinear(10))
+    model = model.to(DEVICE)
+    batches = iter(torch.utils.data.DataLoader(Noise(), batch_size=32, num_workers=3,
+                                               pin_memory=False))
+
+    def step():
+        model(next(batches).to(DEVICE)).sum().backward()
+
+    return step
+
+
+MODELS = {f.__name__: f for f in (decode_eager, decode_graph, dlrm_inference, resnet50_training,
+                                  resnet50_inference, bert_inference, gpt2_training, compiled,
+                                  two_streams, loader)}
+
+
+def timed(step, n):
+    times = []
+    for _ in range(n):
+        start = time.perf_counter()
+        step()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - start)
+    return times
+
+
+def measured(step, steps):
+    """The steps inside their range; returns their times."""
+    torch.cuda.synchronize()
+    torch.cuda.nvtx.range_push("steps")
+    try:
+        return timed(step, steps)
+    finally:
+        torch.cuda.nvtx.range_pop()
+
+
+def with_torch_profiler(step, steps, args):
+    from torch.profiler import ProfilerActivity, profile
+
+    kinds = [ProfilerActivity.CUDA]
+    if args.profiler == "full":
+        kinds.append(ProfilerActivity.CPU)
+    with profile(activities=kinds) as p:
+        times = measured(step, steps)
+    if args.trace:
+        p.export_chrome_trace(args.trace)
+    return times
+
+
+def with_proton(step, steps):
+    import os
+    import tempfile
+
+    import triton.profiler as proton
+
+    proton.start(os.path.join(tempfile.mkdtemp(), "proton"))
+    times = measured(step, steps)
+    proton.finalize()
+    return times
+
+
+def run(name, steps, args):
+    torch.manual_seed(1)
+    step = MODELS[name]()
+    timed(step, args.warmup)
+    if args.profiler in ("device", "full"):
+        return with_torch_profiler(step, steps, args)
+    if args.profiler == "proton":
+        return with_proton(step, steps)
+    return measured(step, steps)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("models", nargs="+", metavar="MODEL[:STEPS]",
+                        help="one of " + ", ".join(sorted(MODELS)))
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--warmup", type=int, default=5)
+    parser.add_argument("--profiler", default="none",
+                        choices=("none", "device", "full", "proton"))
+    parser.add_argument("--trace")
+    parser.add_argument("--times")
+    args = parser.parse_args()
+    torch.backends.cudnn.benchmark = False
+    times = {}
+    for text in args.models:
+        name, _, steps = text.partition(":")
+        if name not in MODELS:
+            parser.error("no model '%s'" % name)
+        times[name] = run(name, int(steps or args.steps), args)
+        time.sleep(0.3)  # work of the next model is not of this one's window
+    if args.times:
+        with open(args.times, "w") as out:
+            json.dump(times, out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
