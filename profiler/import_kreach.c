@@ -25,6 +25,7 @@ struct reader {
     struct part *parts;
     size_t n_parts, cap_parts;
     bool fresh;         /* a signature was seen: the next chunk begins a section */
+    bool has_rank;      /* a process told its rank */
     size_t older_facts; /* facts of the sections before the one in hand; those stay */
 };
 
@@ -146,6 +147,18 @@ static bool is_older_fact(const struct reader *r, uint32_t key)
     return false;
 }
 
+/* A file of several ranks is of none. */
+static void note_rank(struct reader *r, int64_t rank)
+{
+    bool first = !r->has_rank;
+
+    r->has_rank = true;
+    if (first)
+        r->t->source.rank = rank;
+    else if (r->t->source.rank != rank)
+        r->t->source.rank = -1;
+}
+
 static bool take_info(struct reader *r, struct part *part, const struct kr_chunk *chunk,
                       struct kr_err *err)
 {
@@ -163,7 +176,7 @@ static bool take_info(struct reader *r, struct part *part, const struct kr_chunk
         if (kr_text_is(key, "host"))
             part->host = value;
         if (kr_text_is(key, "rank") && kr_text_number(value, &rank) && rank <= INT32_MAX)
-            r->t->source.rank = r->t->source.rank < 0 ? (int64_t)rank : r->t->source.rank;
+            note_rank(r, (int64_t)rank);
     }
     return true;
 }
@@ -369,6 +382,9 @@ static bool read_all(struct reader *r, const char *name, const void *data, size_
         return fail_empty(r, err);
     if (!kr_timeline_finish(r->t, err))
         return false;
+    if (!r->t->counts.kernels)
+        kr_timeline_warn(r->t, KR_WARN_NO_KERNELS,
+                         r->t->counts.launches + r->t->counts.graph_launches, KR_NO_OFFSET);
     /* records come in the order of delivery, so their order says nothing about the file */
     r->t->warnings[KR_WARN_OUT_OF_ORDER] = (struct kr_warning){ 0, KR_NO_OFFSET };
     return true;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mem.h"
@@ -216,12 +217,36 @@ static int shell_status(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* The user's interrupts so far. */
+struct interrupts {
+    unsigned n;
+    int64_t last_ms;
+};
+
+/*
+ * Counts an interrupt. timeout(1) and shells send one signal twice, to us and to our group; what
+ * comes that close together is one.
+ */
+static unsigned count_interrupt(struct interrupts *in)
+{
+    enum { CLOSE_MS = 100 };
+    struct timespec now;
+    int64_t now_ms;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    if (!in->n || now_ms - in->last_ms > CLOSE_MS)
+        in->n++;
+    in->last_ms = now_ms;
+    return in->n;
+}
+
 /* Acts on a signal to us while the program runs. */
-static void pass_on(const siginfo_t *info, struct kr_record_end *end, unsigned *interrupts)
+static void pass_on(const siginfo_t *info, struct kr_record_end *end, struct interrupts *in)
 {
     bool to_us_alone = info->si_code <= 0; /* by kill(2); the terminal's reach the program too */
 
-    if (info->si_signo == SIGINT && ++*interrupts > 1) {
+    if (info->si_signo == SIGINT && count_interrupt(in) > 1) {
         end->stopped = true;
         kill(end->pid, SIGKILL);
     } else if (to_us_alone || info->si_signo == SIGTERM) {
@@ -231,7 +256,7 @@ static void pass_on(const siginfo_t *info, struct kr_record_end *end, unsigned *
 
 static void wait_for_program(const struct kr_record_signals *s, struct kr_record_end *end)
 {
-    unsigned interrupts = 0;
+    struct interrupts interrupts = { 0 };
     int status = 0;
     pid_t ended = 0;
 

@@ -731,6 +731,54 @@ static void a_kernel_before_its_launch_is_counted(void **state)
     kr_build_free(&b);
 }
 
+static void launches_without_any_kernel_are_a_loss(void **state)
+{
+    struct kr_build b = { 0 };
+    struct kr_timeline *t;
+
+    (void)state;
+    kr_build_section(&b, 1);
+    kr_build_one_kernel(&b, "k");
+    kr_build_chunk(
+        &b, KREACH_SITES,
+        KR_FIELDS(KR_V(1), KR_B(KREACH_MEMSET), KR_V(0), KR_B(3), KR_V(4096), KR_V(0), KR_V(0)));
+    kr_build_chunk(
+        &b, KREACH_LAUNCHES,
+        KR_FIELDS(KR_V(1), KR_S(0), KR_V(5), KR_V(0), KR_V(211), KR_S(900), KR_V(1), KR_S(8)));
+    kr_build_events(&b, &(struct kr_build_work){ 0, 1, 1000, 5, 9 }, 1);
+    t = read_build(&b);
+    assert_int_equal(warned(t, KR_WARN_NO_KERNELS), 1);
+    assert_false(kr_timeline_complete(t));
+    kr_timeline_free(t);
+    kr_build_free(&b);
+}
+
+static void a_file_of_several_ranks_is_of_none(void **state)
+{
+    static const struct {
+        const char *ranks[3];
+        int64_t rank;
+    } cases[] = { { { "0", "0", "0" }, 0 }, { { "2", "3", "2" }, -1 }, { { "0", "1", "0" }, -1 } };
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct kr_build b = { 0 };
+        struct kr_timeline *t;
+
+        for (uint64_t p = 0; p < 3; p++) {
+            kr_build_section(&b, p + 1);
+            kr_build_one_kernel(&b, "k");
+            kr_build_chunk(&b, KREACH_INFO, KR_FIELDS(KR_T("rank"), KR_T(cases[i].ranks[p])));
+            kr_build_events(&b, &(struct kr_build_work){ 0, 0, 1000, 5, 9 }, 1);
+            kr_build_end(&b, 1);
+        }
+        t = read_build(&b);
+        assert_int_equal(t->source.rank, cases[i].rank);
+        kr_timeline_free(t);
+        kr_build_free(&b);
+    }
+}
+
 static void the_same_records_twice_are_found(void **state)
 {
     struct kr_build b = { 0 };
@@ -835,6 +883,8 @@ int main(void)
         cmocka_unit_test(launches_give_lead_times_and_ranges),
         cmocka_unit_test(ranges_become_annotations_of_host_and_device),
         cmocka_unit_test(a_kernel_before_its_launch_is_counted),
+        cmocka_unit_test(launches_without_any_kernel_are_a_loss),
+        cmocka_unit_test(a_file_of_several_ranks_is_of_none),
         cmocka_unit_test(the_same_records_twice_are_found),
         cmocka_unit_test(a_damaged_description_leaves_the_time_of_its_work),
         cmocka_unit_test(a_newer_major_version_is_refused),

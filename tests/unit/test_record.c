@@ -441,6 +441,16 @@ static void an_interrupt_is_the_programs(void **state)
     kr_timeline_free(read_recording("r.kreach"));
 }
 
+/* timeout(1) sends its signal to its child and to the group. */
+static void two_interrupts_at_once_are_one(void **state)
+{
+    (void)state;
+    assert_int_equal(SHELL("trap 'sleep 0.3; exit 6' INT; kill -INT $PPID; kill -INT $PPID;"
+                           "while :; do sleep 0.05; done")
+                         .status,
+                     6);
+}
+
 static void a_second_interrupt_stops_at_once_and_the_file_stays_readable(void **state)
 {
     struct outcome outcome;
@@ -668,6 +678,7 @@ int main(void)
         cmocka_unit_test_setup(failures_of_recording_are_125_unless_the_program_failed, set_up),
         cmocka_unit_test_setup(parts_are_kept_when_they_cannot_be_put_together, set_up),
         cmocka_unit_test_setup(an_interrupt_is_the_programs, set_up),
+        cmocka_unit_test_setup(two_interrupts_at_once_are_one, set_up),
         cmocka_unit_test_setup(a_second_interrupt_stops_at_once_and_the_file_stays_readable,
                                set_up),
         cmocka_unit_test_setup(the_programs_signal_mask_is_as_it_was, set_up),

@@ -18,7 +18,7 @@
 #include "import.h"
 #include "mem.h"
 
-enum { ARGS_MAX = 20 };
+enum { ARGS_MAX = 32 };
 
 static char scratch[] = "/tmp/kreach_capture.XXXXXX";
 
@@ -140,6 +140,30 @@ static void what_was_launched_is_what_is_read(void **state)
     }
 }
 
+static void a_plain_run_gives_the_true_step_time(void **state)
+{
+    static const char *const words[] = { "init",     "push=step_1", "kernels=20", "sleep=3",
+                                         "pop",      "push=step_2", "kernels=20", "sleep=3",
+                                         "pop",      "push=step_3", "kernels=20", "sleep=3",
+                                         "pop",      "push=step_4", "kernels=20", "sleep=3",
+                                         "pop",      "push=step_5", "kernels=20", "sleep=3",
+                                         "pop",      "push=step_6", "kernels=20", "pop",
+                                         "return=0", NULL };
+    struct kr_timeline *t;
+
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        skip();
+    assert_int_equal(record("--calibrate", words), 0);
+    t = read_recording();
+    assert_int_equal(t->counts.kernels, 120);
+    assert_string_equal(t->source.steps.method, "second run");
+    assert_int_equal(t->source.steps.plain_steps, 5);
+    assert_int_equal(t->source.steps.profiled_steps, 5);
+    assert_true(t->source.steps.plain_step_ns >= 3000000); /* what each step sleeps */
+    kr_timeline_free(t);
+}
+
 static void another_client_in_the_way_is_status_4(void **state)
 {
     static const char *const words[] = { "init", "kernels=9", "return=0", NULL };
@@ -156,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_launched_is_what_is_read),
+        cmocka_unit_test(a_plain_run_gives_the_true_step_time),
         cmocka_unit_test(another_client_in_the_way_is_status_4),
     };
 
