@@ -377,11 +377,45 @@ static bool fail_name(const struct kr_timeline *t, const char *text, struct kr_e
                    names);
 }
 
+/* Each stretch under the annotation is a step: it ends where the work of the next one begins. */
+static bool use_named_steps(struct kr_window *w, const struct kr_span *spans, size_t n,
+                            struct kr_err *err)
+{
+    w->steps = kr_xcalloc(n, sizeof *w->steps, err);
+    if (!w->steps)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!spans[i].count)
+            continue;
+        if (w->n_steps)
+            w->steps[w->n_steps - 1].end_ns = spans[i].work_start_ns;
+        w->steps[w->n_steps] =
+            (struct kr_step){ spans[i].work_start_ns, spans[i].work_end_ns, (int64_t)w->n_steps };
+        widen(w, spans[i].work_start_ns, spans[i].work_end_ns);
+        w->n_steps++;
+    }
+    if (w->n_steps)
+        w->steps_from = KR_STEPS_ANNOTATION;
+    return true;
+}
+
+/* Traces that recorded the device's side of annotations only. */
+static void widen_to_twins(const struct kr_timeline *t, const char *text, struct kr_window *w)
+{
+    for (size_t i = 0; i < t->n_annotations; i++) {
+        const struct kr_annotation *a = &t->annotations[i];
+
+        if (a->on_device && strstr(kr_timeline_str(t, a->name), text))
+            widen(w, a->start_ns, annotation_end_ns(a));
+    }
+}
+
 static bool choose_name(const struct choice *c, const char *text, struct kr_window *w,
                         struct kr_err *err)
 {
     const struct kr_timeline *t = c->t;
     struct kr_span *spans;
+    bool done;
     size_t n;
 
     if (!*text)
@@ -392,21 +426,16 @@ static bool choose_name(const struct choice *c, const char *text, struct kr_wind
     use_stretch(w, KR_WINDOW_NAME, INT64_MAX, INT64_MIN);
     n = merge_annotations(t, text, spans);
     kr_spans_measure(t, spans, n);
-    for (size_t i = 0; i < n; i++) {
-        if (spans[i].count)
-            widen(w, spans[i].work_start_ns, spans[i].work_end_ns);
-    }
+    done = use_named_steps(w, spans, n, err);
     free(spans);
-    for (size_t i = 0; i < t->n_annotations; i++) {
-        const struct kr_annotation *a = &t->annotations[i];
-
-        if (a->on_device && strstr(kr_timeline_str(t, a->name), text))
-            widen(w, a->start_ns, annotation_end_ns(a));
-    }
+    if (!done)
+        return false;
+    if (!w->n_steps)
+        widen_to_twins(t, text, w);
     if (w->start_ns >= w->end_ns)
         return fail_name(t, text, err);
     say(w, "from the first to the last work under annotation '%.80s'", text);
-    return use_steps_inside(w, &c->steps, err);
+    return true;
 }
 
 /* One bound of time:A..B, counted from the first work; an empty one leaves *out_ns alone. */
@@ -524,4 +553,36 @@ void kr_window_free(struct kr_window *w)
 {
     free(w->steps);
     *w = (struct kr_window){ 0 };
+}
+
+/* See kr_window_check_plain_step. */
+#define PLAIN_STEP_MAX_RATIO 1.5
+#define STEPS_MIN_COVER_FRAC 0.9
+
+bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_ns,
+                                struct kr_err *err)
+{
+    double covered_ns = 0;
+    double mean_ns;
+
+    if (!w->n_steps)
+        return kr_fail(
+            err, KR_EARG,
+            "a plain step time needs steps to compare with, and the window has none (%s)", w->how);
+    for (size_t i = 0; i < w->n_steps; i++)
+        covered_ns += (double)(w->steps[i].end_ns - w->steps[i].start_ns);
+    if (covered_ns < STEPS_MIN_COVER_FRAC * (double)(w->end_ns - w->start_ns))
+        return kr_fail(
+            err, KR_EARG,
+            "a plain step time needs a window of whole steps, and these leave out %.0f %% "
+            "of it (%s); try --window steady",
+            100 * (1 - covered_ns / (double)(w->end_ns - w->start_ns)), w->how);
+    mean_ns = covered_ns / (double)w->n_steps;
+    if ((double)plain_step_ns > PLAIN_STEP_MAX_RATIO * mean_ns)
+        return kr_fail(
+            err, KR_EARG,
+            "a plain step of %.3f ms is %.1f times the profiled step of %.3f ms: it must "
+            "be of other steps than these (%s); choose them with --window name:TEXT",
+            (double)plain_step_ns / 1e6, (double)plain_step_ns / mean_ns, mean_ns / 1e6, w->how);
+    return true;
 }

@@ -39,14 +39,24 @@ const char *kr_steps_from_name(enum kr_steps_from from);
  * Chooses a window.
  *
  * @param spec  "all" | "steady" | "step:N" (the step numbered N) | "name:TEXT" (from the first to
- *              the last work under annotations whose name contains TEXT) | "time:A..B" (durations
- *              such as 1.5ms counted from the first work of the timeline; either may be empty)
+ *              the last work under annotations whose name contains TEXT; each of them is a step)
+ *              | "time:A..B" (durations such as 1.5ms counted from the first work of the timeline;
+ * either may be empty)
  * @return false with KR_EARG when the spec is not of these forms, or KR_EINPUT when the timeline
  *         has no such step, name or work. Free with kr_window_free.
  */
 bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_window *out,
                       struct kr_err *err);
 void kr_window_free(struct kr_window *w);
+
+/**
+ * Whether an unprofiled step time can stand beside the steps of this window.
+ * @return false with KR_EARG when the window has no steps, when they leave out more than a tenth of
+ *         it, or when the plain step is over 1.5 times as long as the profiled ones: profiling
+ * never makes a run that much faster, so the time is of a step of another kind.
+ */
+bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_ns,
+                                struct kr_err *err);
 
 /**
  * Parses a duration: "31.4ms", "250us", "1e6ns", "2s", "983 us"; a unit is required.

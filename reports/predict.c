@@ -68,10 +68,8 @@ static bool set_denominator(const struct kr_predict_input *in, const struct kr_p
     r->denominator_ns = (double)time->wall_ns;
     r->per_step = opt->wall_step_ns > 0;
     if (r->per_step) {
-        if (in->window->n_steps == 0)
-            return kr_fail(err, KR_EARG,
-                           "an unprofiled step time was given, but the window has no steps to "
-                           "compare it with");
+        if (!kr_window_check_plain_step(in->window, opt->wall_step_ns, err))
+            return false;
         r->denominator = "unprofiled step";
         r->denominator_ns = (double)opt->wall_step_ns * (double)in->window->n_steps *
                             (double)in->account->n_devices;

@@ -120,7 +120,7 @@ struct kr_predict_input {
  * @return false with KR_EARG when an entry's selector names an unknown family, class, origin or
  *         rule, or matches nothing in the window (the message names the entry and its line), when
  *         matched shares exceed 1, when a sigma is above the roofline and not forced, or when
- *         wall_step_ns is given but the window has no steps.
+ *         wall_step_ns cannot stand beside the window's steps (kr_window_check_plain_step).
  *         Free with kr_predict_free.
  */
 bool kr_predict_run(const struct kr_predict_input *in, const struct kr_sigma_file *sigma,

@@ -96,7 +96,8 @@ struct kr_report {
 /**
  * Builds a report.
  * @param wall_step_ns  unprofiled step time, 0 = not given
- * @return false with KR_EARG when wall_step_ns is given and a run has no steps.
+ * @return false with KR_EARG when wall_step_ns cannot stand beside a run's steps
+ *         (kr_window_check_plain_step).
  *         Free with kr_report_free.
  */
 bool kr_report_build(const struct kr_run *runs, size_t n_runs, const struct kr_rules *rules,

@@ -66,10 +66,8 @@ static bool fill_true_step(struct kr_report *report, uint64_t wall_step_ns, stru
     for (size_t r = 0; r < report->n_runs; r++) {
         const struct kr_run *run = &report->runs[r];
 
-        if (run->account.n_steps == 0)
-            return kr_fail(err, KR_EARG,
-                           "a plain step time needs steps to compare with, and '%s' has none (%s)",
-                           run->timeline->source.path, run->window.how);
+        if (!kr_window_check_plain_step(&run->window, wall_step_ns, err))
+            return kr_wrap(err, "%s", run->timeline->source.path);
         step->steps += (uint64_t)run->account.n_steps * run->account.n_devices;
     }
     step->known = true;

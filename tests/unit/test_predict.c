@@ -549,9 +549,9 @@ static void an_unprofiled_step_time_replaces_the_wall(void **state)
     assert_near(r.busy_frac, 1111.0 / 1600, 1e-12);
     assert_false(warns(&r, "steps fill"));
     kr_predict_free(&r);
-    run.window.n_steps = 3;
+    run.steps[3].end_ns -= 160;
     r = predict(&run, "{\"select\": {\"family\": \"gemm\"}, \"sigma\": 2}", &opt);
-    assert_true(warns(&r, "the 3 steps fill 75.0 % of the window"));
+    assert_true(warns(&r, "the 4 steps fill 92.0 % of the window"));
     kr_predict_free(&r);
     close_run(&run);
 }
@@ -568,7 +568,7 @@ static void a_step_time_that_cannot_be_this_runs_is_refused(void **state)
     open_sample(&run);
     assert_false(try_predict(&run, "{\"select\": {\"op\": \"*\"}, \"sigma\": 2}", &opt, &r, &err));
     assert_int_equal(err.code, KR_EARG);
-    assert_non_null(strstr(err.msg, "the window has no steps"));
+    assert_non_null(strstr(err.msg, "the window has none"));
     set_steps(&run, 2, steps);
     assert_false(try_predict(&run, "{\"select\": {\"op\": \"*\"}, \"sigma\": 2}", &opt, &r, &err));
     assert_int_equal(err.code, KR_EARG);

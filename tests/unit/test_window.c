@@ -414,6 +414,23 @@ static void a_step_is_chosen_by_its_number(void **state)
     kr_timeline_free(t);
 }
 
+static void a_plain_step_of_another_kind_is_refused(void **state)
+{
+    struct kr_step steps[2] = { { 0, 100, 0 }, { 100, 200, 1 } };
+    struct kr_window w = { .start_ns = 0, .end_ns = 200, .steps = steps, .n_steps = 2 };
+    struct kr_err err = { 0 };
+
+    (void)state;
+    assert_true(kr_window_check_plain_step(&w, 60, &err));
+    assert_true(kr_window_check_plain_step(&w, 150, &err));
+    assert_false(kr_window_check_plain_step(&w, 151, &err)); /* per token against per sequence */
+    assert_int_equal(err.code, KR_EARG);
+    w.end_ns = 250; /* the steps leave out a fifth */
+    assert_false(kr_window_check_plain_step(&w, 60, &err));
+    w.n_steps = 0;
+    assert_false(kr_window_check_plain_step(&w, 60, &err));
+}
+
 static void a_name_window_spans_the_work_under_it(void **state)
 {
     struct kr_timeline *t = stepped_run("step#%zu", 4, false);
@@ -429,12 +446,16 @@ static void a_name_window_spans_the_work_under_it(void **state)
     assert_int_equal(w.end_ns, 3600);
     assert_int_equal(w.n_steps, 4);
     kr_window_free(&w);
+    w = choose(t, "name:step#2");
+    assert_int_equal(w.n_steps, 1); /* what carries the name is a step */
+    assert_int_equal(w.steps_from, KR_STEPS_ANNOTATION);
+    kr_window_free(&w);
     refuse(t, "name:backward", KR_EINPUT, "there are 'step#0', 'step#1'");
     refuse(t, "name:", KR_EARG, "name");
     kr_timeline_free(t);
     t = stepped_run("step#%zu", 4, true);
     w = choose(t, "name:step#2");
-    assert_int_equal(w.end_ns, 2310 + 800);
+    assert_int_equal(w.end_ns, 2600); /* of the work, not of the recorder's own extent */
     kr_window_free(&w);
     kr_timeline_free(t);
 }
@@ -643,6 +664,7 @@ int main(void)
         cmocka_unit_test(a_step_without_work_is_listed_and_keeps_its_idle_time),
         cmocka_unit_test(steady_leaves_out_warm_up_and_the_cut_last_step),
         cmocka_unit_test(a_step_is_chosen_by_its_number),
+        cmocka_unit_test(a_plain_step_of_another_kind_is_refused),
         cmocka_unit_test(a_name_window_spans_the_work_under_it),
         cmocka_unit_test(a_time_window_counts_from_the_first_work),
         cmocka_unit_test(a_loop_is_found_without_annotations),
