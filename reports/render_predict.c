@@ -17,7 +17,7 @@ static bool is_shown(const struct kr_prediction_view *view, const struct kr_pred
 /* Nothing when the range is a point. */
 static struct kr_number range_if_any(double lo, double hi)
 {
-    return lo == hi ? (struct kr_number){ "" } : kr_text_percent_range(lo, hi);
+    return lo == hi ? (struct kr_number){ "" } : kr_text_saved_range(lo, hi);
 }
 
 /* The spread of a prediction: its range, else what the luck of single attempts does to it. */
@@ -26,7 +26,7 @@ static struct kr_number spread_of(const struct kr_prediction *p)
     struct kr_number text = range_if_any(p->saved_lo, p->saved_hi);
 
     if (!*text.s && p->outcome_sd > 0)
-        snprintf(text.s, sizeof text.s, "sd %.30s", kr_text_percent(p->outcome_sd).s);
+        snprintf(text.s, sizeof text.s, "sd %.30s", kr_text_saved(p->outcome_sd).s);
     return text;
 }
 
@@ -53,7 +53,7 @@ static void say_headline(const struct kr_prediction_view *view, FILE *out)
         at +=
             (size_t)snprintf(text, sizeof text,
                              "These kernels save %s %% of the %s%s%s%s: the run gets %s as fast. ",
-                             kr_text_percent(main_one->saved).s, r->denominator,
+                             kr_text_saved(main_one->saved).s, r->denominator,
                              main_one->saved_lo != main_one->saved_hi ? " (" : "",
                              range_if_any(main_one->saved_lo, main_one->saved_hi).s,
                              main_one->saved_lo != main_one->saved_hi ? " %)" : "",
@@ -61,10 +61,11 @@ static void say_headline(const struct kr_prediction_view *view, FILE *out)
     if (expected && at < sizeof text)
         at += (size_t)snprintf(text + at, sizeof text - at,
                                "At the given win rates %s %% are to be expected. ",
-                               kr_text_percent(expected->saved).s);
+                               kr_text_saved(expected->saved).s);
     if (ceiling && at < sizeof text)
-        snprintf(text + at, sizeof text - at, "No kernel work can save more than %s %% (%s).",
-                 kr_text_percent(ceiling->saved).s, kr_text_gain(ceiling->speedup).s);
+        snprintf(text + at, sizeof text - at,
+                 "Addressable work that took no time at all would save %s %% (%s).",
+                 kr_text_saved(ceiling->saved).s, kr_text_gain(ceiling->speedup).s);
     fputs(kr_style_paint(&view->style, KR_BOLD), out);
     kr_wrap_text(out, &view->style, 0, text);
     fputs(kr_style_paint(&view->style, KR_PLAIN), out);
@@ -86,7 +87,7 @@ static void say_noise(const struct kr_prediction_view *view, FILE *out)
                 "steps vary by %s %% (CV of %zu steps): two runs of as many steps show a gain of "
                 "%s %% or more",
                 kr_text_percent(r->noise_cv).s, r->noise.n_steps,
-                kr_text_percent(r->smallest_detectable).s);
+                kr_text_saved(r->smallest_detectable).s);
     if (main_one && fabs(main_one->saved) < r->smallest_detectable && isfinite(r->steps_needed))
         kr_say_fact(out, &view->style, "",
                     "the predicted gain is smaller; seeing it takes %s steps in each run",
@@ -110,10 +111,10 @@ static bool say_modes(const struct kr_prediction_view *view, FILE *out, struct k
         if (!is_shown(view, p))
             continue;
         kr_table_cell(table, "%s", kr_predict_mode_name(p->mode));
-        kr_table_cell(table, "%s", kr_text_percent(p->saved).s);
+        kr_table_cell(table, "%s", kr_text_saved(p->saved).s);
         kr_table_cell(table, "%s", spread_of(p).s);
         kr_table_cell(table, "%s", kr_text_gain(p->speedup).s);
-        kr_table_cell(table, "%s", kr_text_percent(p->saved_of_busy).s);
+        kr_table_cell(table, "%s", kr_text_saved(p->saved_of_busy).s);
     }
     kr_say_title(out, &view->style, "Modes",
                  "saved of the whole; '% of busy' forgets idle, so it overstates");
@@ -150,7 +151,7 @@ static bool say_parts(const struct kr_prediction_view *view, FILE *out, struct k
         kr_table_cell(table, "%s", kr_text_percent(part->frac).s);
         kr_table_cell(table, "%" PRIu64, part->count);
         kr_table_cell(table, "%s", kr_text_gain(entry->sigma).s);
-        kr_table_cell(table, "%s", kr_text_percent(part->saved).s);
+        kr_table_cell(table, "%s", kr_text_saved(part->saved).s);
         kr_table_cell(table, "%s", range_if_any(part->saved_lo, part->saved_hi).s);
         kr_table_cell(table, "%s:%zu", entry->file, entry->line);
         kr_table_cell(table, "%s", entry->label);

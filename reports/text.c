@@ -57,27 +57,49 @@ struct kr_number kr_text_duration(double ns)
     return text;
 }
 
-struct kr_number kr_text_percent(double frac)
+/* A percentage with so many decimals; what would read as zero and is not says so. */
+static struct kr_number percent(double frac, int decimals)
 {
+    double least = pow(10, -decimals); /* [%] */
     struct kr_number text = { "-" };
 
     if (isnan(frac))
         return text;
-    if (frac != 0 && fabs(frac) < 0.0005)
-        snprintf(text.s, sizeof text.s, frac > 0 ? "<0.1" : ">-0.1");
+    if (frac != 0 && fabs(100 * frac) < least / 2)
+        snprintf(text.s, sizeof text.s, "%s%.*f", frac > 0 ? "<" : ">-", decimals, least);
     else
-        snprintf(text.s, sizeof text.s, "%.1f", 100 * frac + 0.0);
+        snprintf(text.s, sizeof text.s, "%.*f", decimals, 100 * frac + 0.0);
     return text;
+}
+
+static struct kr_number percent_range(double lo, double hi, int decimals)
+{
+    struct kr_number text = percent(lo, decimals);
+
+    if (!isnan(lo) || !isnan(hi))
+        snprintf(text.s, sizeof text.s, "%.18s..%.18s", percent(lo, decimals).s,
+                 percent(hi, decimals).s);
+    return text;
+}
+
+struct kr_number kr_text_percent(double frac)
+{
+    return percent(frac, 1);
 }
 
 struct kr_number kr_text_percent_range(double lo, double hi)
 {
-    struct kr_number text = kr_text_percent(lo);
+    return percent_range(lo, hi, 1);
+}
 
-    if (!isnan(lo) || !isnan(hi))
-        snprintf(text.s, sizeof text.s, "%.18s..%.18s", kr_text_percent(lo).s,
-                 kr_text_percent(hi).s);
-    return text;
+struct kr_number kr_text_saved(double frac)
+{
+    return percent(frac, 2);
+}
+
+struct kr_number kr_text_saved_range(double lo, double hi)
+{
+    return percent_range(lo, hi, 2);
 }
 
 struct kr_number kr_text_gain(double gain_x)

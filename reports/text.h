@@ -39,6 +39,10 @@ struct kr_number kr_text_percent(double frac);
 /** "64.0..65.1"; "-" when both ends are NAN. */
 struct kr_number kr_text_percent_range(double lo, double hi);
 
+/** The same with two decimals, for time saved: what kernels bring is often below one percent. */
+struct kr_number kr_text_saved(double frac);
+struct kr_number kr_text_saved_range(double lo, double hi);
+
 /** A factor: "1.31x"; "no limit" when infinite; "-" when NaN. */
 struct kr_number kr_text_gain(double gain_x);
 
