@@ -2,28 +2,13 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "json_text.h"
 #include "mem.h"
 #include "rules_priv.h"
 
 enum { MAX_ENTRIES = 4096 };
 
-static bool complain(const struct kr_text *text, const char *const *keys, size_t n,
-                     const char *what, struct kr_err *err)
-{
-    struct kr_json_step steps[2] = { { 0 } };
-
-    for (size_t i = 0; i < n && i < KR_COUNT(steps); i++)
-        steps[i].key = keys[i];
-    return kr_fail(err, KR_EINPUT, "%s:%zu: %s", text->path,
-                   kr_json_line(text->data, text->len, steps, n), what);
-}
-
-static bool complain_key(const struct kr_text *text, const char *key, const char *what,
-                         struct kr_err *err)
-{
-    return complain(text, &key, 1, what, err);
-}
+static const char *const file_keys[] = { "schema",  "schema_version", "name",  "extends",
+                                         "classes", "otherwise",      "about", NULL };
 
 void kr_policy_free(struct kr_policy *policy)
 {
@@ -71,61 +56,33 @@ static bool key_is_valid(const char *key)
     return key[0] && key[0] != '/' && (!slash || kr_origin_parse(slash + 1, &origin));
 }
 
-static bool read_classes(struct kr_policy *policy, const struct kr_text *text, json_t *classes,
-                         struct kr_err *err)
+static bool read_classes(struct kr_policy *policy, struct kr_doc *doc, struct kr_err *err)
 {
+    json_t *classes = json_object_get(doc->root, "classes");
     const char *key;
     json_t *value;
 
+    if (!json_is_object(classes))
+        return kr_doc_fail_key(doc, "classes", err, "'classes' must be an object");
+    kr_doc_enter_key(doc, "classes");
     json_object_foreach(classes, key, value)
     {
-        const char *const path[] = { "classes", key };
         const char *word = json_string_value(value);
         enum kr_class cls;
 
         if (!key_is_valid(key))
-            return complain(text, path, 2,
-                            "a key of 'classes' is a family, or family/origin with "
-                            "an origin of vendor, expert, framework, compiler, user, autotuned",
-                            err);
+            return kr_doc_fail_key(doc, key, err,
+                                   "a key of 'classes' is a family, or family/origin with an "
+                                   "origin of vendor, expert, framework, compiler, user, "
+                                   "autotuned");
         if (!word || !kr_class_parse(word, &cls))
-            return complain(text, path, 2,
-                            "a class must be optimal, addressable, overhead or unclassified", err);
+            return kr_doc_fail_key(doc, key, err,
+                                   "a class must be optimal, addressable, overhead or "
+                                   "unclassified");
         if (!set_entry(policy, key, cls, err))
             return false;
     }
-    return true;
-}
-
-static bool check_header(const struct kr_text *text, json_t *root, struct kr_err *err)
-{
-    static const char *const known[] = { "schema",  "schema_version", "name", "extends",
-                                         "classes", "otherwise",      "about" };
-    const char *schema = json_string_value(json_object_get(root, "schema"));
-    const char *key;
-    json_t *value;
-
-    if (!schema || strcmp(schema, "kreach.policy") != 0)
-        return complain_key(text, "schema", "this is no policy: 'schema' must be \"kreach.policy\"",
-                            err);
-    if (json_integer_value(json_object_get(root, "schema_version")) != 1)
-        return complain_key(text, "schema_version", "'schema_version' must be 1", err);
-    if (!json_is_string(json_object_get(root, "name")))
-        return complain_key(text, "name", "'name' must be a string", err);
-    if (!json_is_object(json_object_get(root, "classes")))
-        return complain_key(text, "classes", "'classes' must be an object", err);
-    json_object_foreach(root, key, value)
-    {
-        bool found = false;
-
-        for (size_t i = 0; i < KR_COUNT(known); i++)
-            found |= strcmp(key, known[i]) == 0;
-        if (!found)
-            return complain_key(text, key,
-                                "unknown key; a policy has schema, schema_version, name, about, "
-                                "extends, classes, otherwise",
-                                err);
-    }
+    kr_doc_leave(doc);
     return true;
 }
 
@@ -140,49 +97,50 @@ static const struct kr_builtin *find_builtin(const char *name)
     return NULL;
 }
 
-/* Every policy before the last is one that the last extends; built-in policies extend nothing. */
-static bool read_policy(struct kr_policy *policy, const struct kr_text *text, bool may_extend,
+static bool read_policy(struct kr_policy *policy, struct kr_doc *doc, bool may_extend,
+                        struct kr_err *err);
+
+/* Reads the policy that is extended, if any; built-in policies extend nothing. */
+static bool read_base(struct kr_policy *policy, const struct kr_doc *doc, bool may_extend,
+                      struct kr_err *err)
+{
+    const struct kr_builtin *base;
+    const char *extends;
+    struct kr_doc base_doc;
+    bool ok;
+
+    if (!kr_doc_text(doc, doc->root, "extends", &extends, err))
+        return false;
+    if (!extends)
+        return true;
+    base = may_extend ? find_builtin(extends) : NULL;
+    if (!base)
+        return kr_doc_fail_key(doc, "extends", err, "'extends' must be \"default\" or \"paper\"");
+    ok = kr_builtin_open(base, &base_doc, err) && read_policy(policy, &base_doc, false, err);
+    kr_doc_close(&base_doc);
+    return ok;
+}
+
+static bool read_policy(struct kr_policy *policy, struct kr_doc *doc, bool may_extend,
                         struct kr_err *err)
 {
-    json_t *root = kr_json_parse(text->path, text->data, text->len, err);
     const char *otherwise;
-    const char *extends;
-    bool ok = root && check_header(text, root, err);
+    const char *name;
 
-    if (!ok) {
-        json_decref(root);
+    if (!kr_doc_check_schema(doc, "kreach.policy", err) ||
+        !kr_doc_check_keys(doc, doc->root, "a policy", file_keys, err))
         return false;
-    }
-    extends = json_string_value(json_object_get(root, "extends"));
-    if (json_object_get(root, "extends")) {
-        const struct kr_builtin *base = extends && may_extend ? find_builtin(extends) : NULL;
-        struct kr_text base_text = { .path = extends };
-
-        if (!base) {
-            complain_key(text, "extends", "'extends' must be \"default\" or \"paper\"", err);
-            json_decref(root);
-            return false;
-        }
-        base_text.data = (const char *)base->text;
-        base_text.len = base->len;
-        ok = read_policy(policy, &base_text, false, err);
-    }
-    otherwise = json_string_value(json_object_get(root, "otherwise"));
-    if (ok && json_object_get(root, "otherwise") &&
-        (!otherwise || !kr_class_parse(otherwise, &policy->otherwise)))
-        ok =
-            complain_key(text, "otherwise",
-                         "'otherwise' must be optimal, addressable, overhead or unclassified", err);
-    ok = ok && read_classes(policy, text, json_object_get(root, "classes"), err);
-    if (ok) {
-        const char *name = json_string_value(json_object_get(root, "name"));
-
-        free(policy->name);
-        policy->name = kr_xstrndup(name, strlen(name), err);
-        ok = policy->name != NULL;
-    }
-    json_decref(root);
-    return ok;
+    name = kr_doc_need_text(doc, doc->root, "name", err);
+    if (!name || !read_base(policy, doc, may_extend, err) ||
+        !kr_doc_text(doc, doc->root, "otherwise", &otherwise, err))
+        return false;
+    if (otherwise && !kr_class_parse(otherwise, &policy->otherwise))
+        return kr_doc_fail_key(doc, "otherwise", err,
+                               "'otherwise' must be optimal, addressable, overhead or "
+                               "unclassified");
+    free(policy->name); /* of the policy that is extended */
+    policy->name = kr_xstrndup(name, strlen(name), err);
+    return policy->name && read_classes(policy, doc, err);
 }
 
 /* The hash is of what the policy says, not of how its file is laid out. */
@@ -203,26 +161,17 @@ static uint64_t hash_policy(const struct kr_policy *policy)
 bool kr_policy_load(struct kr_rules *rules, const char *spec, struct kr_err *err)
 {
     struct kr_policy *policy = &rules->policy;
-    const struct kr_builtin *builtin = find_builtin(spec ? spec : "default");
-    struct kr_text text = { .path = spec ? spec : "default" };
-    char *data = NULL;
+    const char *name = spec ? spec : "default";
+    const struct kr_builtin *builtin = find_builtin(name);
+    struct kr_doc doc;
     bool ok;
 
-    if (builtin) {
-        text.data = (const char *)builtin->text;
-        text.len = builtin->len;
-    } else if (!strchr(text.path, '/') && !strchr(text.path, '.')) {
-        return kr_fail(err, KR_EARG, "there is no policy '%s'; use default, paper or a file",
-                       text.path);
-    } else {
-        data = kr_rules_read_file(text.path, &text.len, err);
-        if (!data)
-            return false;
-        text.data = data;
-    }
+    if (!builtin && !strpbrk(name, "/.") && strcmp(name, "-") != 0)
+        return kr_fail(err, KR_EARG, "there is no policy '%s'; use default, paper or a file", name);
     policy->otherwise = KR_UNCLASSIFIED;
-    ok = read_policy(policy, &text, true, err);
-    free(data);
+    ok = builtin ? kr_builtin_open(builtin, &doc, err) : kr_doc_open(&doc, name, err);
+    ok = ok && read_policy(policy, &doc, true, err);
+    kr_doc_close(&doc);
     if (!ok)
         return false;
     qsort(policy->entries, policy->n_entries, sizeof *policy->entries, compare_entries);

@@ -156,35 +156,50 @@ static struct kr_rules *new_rules(struct kr_err *err)
     return rules;
 }
 
+bool kr_builtin_open(const struct kr_builtin *file, struct kr_doc *doc, struct kr_err *err)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "built-in/%s", file->name);
+    return kr_doc_open_mem(doc, name, (const char *)file->text, file->len, err);
+}
+
+static bool add_file(struct kr_rules *rules, const char *path, bool *replace, struct kr_err *err)
+{
+    struct kr_doc doc;
+    bool ok = kr_doc_open(&doc, path, err) && kr_rules_add(rules, &doc, replace, err);
+
+    kr_doc_close(&doc);
+    return ok;
+}
+
+static bool add_builtin(struct kr_rules *rules, const struct kr_builtin *file, struct kr_err *err)
+{
+    struct kr_doc doc;
+    bool replace;
+    bool ok = kr_builtin_open(file, &doc, err) && kr_rules_add(rules, &doc, &replace, err);
+
+    kr_doc_close(&doc);
+    return ok;
+}
+
 /* User files in the order given; then the built-in rules, unless a file replaces them. */
 static bool load_all(struct kr_rules *rules, const struct kr_rules_options *opt, struct kr_err *err)
 {
     bool replace_any = false;
-    bool replace = false;
 
     for (size_t i = 0; i < opt->n_rule_files; i++) {
-        struct kr_text text = { .path = opt->rule_files[i] };
-        char *data = kr_rules_read_file(text.path, &text.len, err);
-        bool ok;
+        bool replace;
 
-        if (!data)
-            return false;
-        text.data = data;
-        ok = kr_rules_add_text(rules, &text, &replace, err);
-        free(data);
-        if (!ok)
+        if (!add_file(rules, opt->rule_files[i], &replace, err))
             return false;
         replace_any |= replace;
     }
     for (size_t i = 0; i < kr_builtin_count && !replace_any; i++) {
         const struct kr_builtin *file = &kr_builtin_files[i];
-        char path[128];
-        struct kr_text text = { path, (const char *)file->text, file->len };
 
-        if (!isdigit((unsigned char)file->name[0])) /* a policy */
-            continue;
-        snprintf(path, sizeof path, "built-in/%s", file->name);
-        if (!kr_rules_add_text(rules, &text, &replace, err))
+        if (isdigit((unsigned char)file->name[0]) && /* else a policy */
+            !add_builtin(rules, file, err))
             return false;
     }
     return kr_policy_load(rules, opt->policy, err) && kr_policy_resolve(rules, err);

@@ -6,9 +6,9 @@
 #include <pcre2.h>
 
 #include "rules.h"
+#include "strict_json.h"
 
 enum {
-    KR_RULES_MAX_FILE = 16 << 20,   /* [bytes] of one rule or policy file */
     KR_RULES_MAX = 10000,           /* rules in all */
     KR_RULES_MAX_PATTERN = 4 << 10, /* [bytes] */
     KR_RULES_MAX_FAMILIES = 4096,
@@ -40,7 +40,6 @@ struct kr_rule {
     size_t line;
     uint16_t family;
     uint8_t origin, flags;
-    bool has_kind;
     enum kr_kind kind; /* only events of this kind; without it, only kernels */
 };
 
@@ -85,16 +84,11 @@ struct kr_builtin {
 extern const struct kr_builtin kr_builtin_files[];
 extern const size_t kr_builtin_count;
 
-/* Where a text came from, for messages. */
-struct kr_text {
-    const char *path;
-    const char *data;
-    size_t len;
-};
+/** Opens a built-in file under the name "built-in/NAME"; see kr_doc_open. */
+bool kr_builtin_open(const struct kr_builtin *file, struct kr_doc *doc, struct kr_err *err);
 
-/** Adds the rules of one text; *replace tells that its mode is "replace". */
-bool kr_rules_add_text(struct kr_rules *rules, const struct kr_text *text, bool *replace,
-                       struct kr_err *err);
+/** Adds the rules of one document; *replace tells that its mode is "replace". */
+bool kr_rules_add(struct kr_rules *rules, struct kr_doc *doc, bool *replace, struct kr_err *err);
 
 /** Reads the policy named by `spec` (built-in name or path; NULL = default) into rules->policy. */
 bool kr_policy_load(struct kr_rules *rules, const char *spec, struct kr_err *err);
@@ -102,9 +96,6 @@ bool kr_policy_load(struct kr_rules *rules, const char *spec, struct kr_err *err
 /** Works out the class of every (family, origin) pair; call when all families are known. */
 bool kr_policy_resolve(struct kr_rules *rules, struct kr_err *err);
 void kr_policy_free(struct kr_policy *policy);
-
-/** Reads a whole file of at most KR_RULES_MAX_FILE bytes; freed with free(). */
-char *kr_rules_read_file(const char *path, size_t *len, struct kr_err *err);
 
 /** Finds lower-case words of an enum; false when there is no such word. */
 bool kr_class_parse(const char *word, enum kr_class *out);

@@ -114,7 +114,7 @@ size_t kr_jsonline_find(const char *text, size_t len, const struct kr_json_step 
 }
 
 size_t kr_jsonline_items(const char *text, size_t len, const struct kr_json_step *path, size_t n,
-                         size_t *lines, size_t cap)
+                         struct kr_json_place *places, size_t cap)
 {
     struct cursor c = { text, text + len, 1 };
     size_t line, found = 0;
@@ -123,7 +123,7 @@ size_t kr_jsonline_items(const char *text, size_t len, const struct kr_json_step
         return 0;
     c.at++;
     for (; found < cap && !at_close(&c); found++) {
-        lines[found] = c.line;
+        places[found] = (struct kr_json_place){ (size_t)(c.at - text), c.line };
         skip_value(&c);
     }
     return found;

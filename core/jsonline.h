@@ -22,14 +22,20 @@ struct kr_json_step {
  */
 size_t kr_jsonline_find(const char *text, size_t len, const struct kr_json_step *path, size_t n);
 
+/* Where a value begins. */
+struct kr_json_place {
+    size_t offset; /* [byte] */
+    size_t line;   /* from 1 */
+};
+
 /**
- * Lines where the elements of one array begin, in one pass.
+ * Places where the elements of one array begin, in one pass.
  *
- * @param path   leads to the array
- * @param lines  filled with at most `cap` line numbers
- * @return number of lines filled; 0 when there is no such array.
+ * @param path    leads to the array
+ * @param places  filled with at most `cap` places
+ * @return number of places filled; 0 when there is no such array.
  */
 size_t kr_jsonline_items(const char *text, size_t len, const struct kr_json_step *path, size_t n,
-                         size_t *lines, size_t cap);
+                         struct kr_json_place *places, size_t cap);
 
 #endif

@@ -79,12 +79,9 @@ static bool read_word(struct builder *b, const json_t *object, enum kr_word_kind
     if (!kr_doc_string(b->doc, object, key, &word, err))
         return false;
     ok = !word || kr_word_find(b->rules, kind, word, out, &near);
-    if (!ok) {
-        kr_doc_enter_key(b->doc, key);
-        kr_doc_fail(b->doc, err, "unknown %s '%.80s'%s%s%s", key, word,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-        kr_doc_leave(b->doc);
-    }
+    if (!ok)
+        kr_doc_fail_key(b->doc, key, err, "unknown %s '%.80s'%s%s%s", key, word,
+                        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     free(word);
     return ok;
 }

@@ -313,16 +313,13 @@ static bool read_entry(struct kr_doc *doc, const json_t *value, struct kr_sigma_
 
 static bool number_lines(const struct kr_doc *doc, struct kr_sigma_file *file, struct kr_err *err)
 {
-    const struct kr_json_step path = { .key = "entries" };
-    size_t *lines = kr_xcalloc(file->n_entries, sizeof *lines, err);
-    size_t found;
+    struct kr_json_place *places = kr_doc_places(doc, NULL, "entries", file->n_entries, err);
 
-    if (!lines)
+    if (!places)
         return false;
-    found = kr_jsonline_items(doc->text, doc->len, &path, 1, lines, file->n_entries);
-    for (size_t i = 0; i < found; i++)
-        file->entries[i].line = lines[i];
-    free(lines);
+    for (size_t i = 0; i < file->n_entries; i++)
+        file->entries[i].line = places[i].line;
+    free(places);
     return true;
 }
 

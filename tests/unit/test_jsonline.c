@@ -54,15 +54,21 @@ static void a_place_is_found_on_its_line(void **state)
 
 static void elements_of_an_array_are_numbered_in_one_pass(void **state)
 {
-    static const size_t expected[] = { 4, 7, 7, 7, 8 };
+    static const struct {
+        char first;
+        size_t line;
+    } expected[] = { { '{', 4 }, { '-', 7 }, { '"', 7 }, { 'n', 7 }, { '[', 8 } };
     const struct kr_json_step path[] = { { "list", 0 } };
-    size_t lines[8];
+    struct kr_json_place found[8];
 
     (void)state;
-    assert_int_equal(kr_jsonline_items(sample, sizeof sample - 1, path, 1, lines, 8), 5);
-    assert_memory_equal(lines, expected, sizeof expected);
-    assert_int_equal(kr_jsonline_items(sample, sizeof sample - 1, path, 1, lines, 2), 2);
-    assert_int_equal(kr_jsonline_items(sample, sizeof sample - 1, NULL, 0, lines, 8), 0);
+    assert_int_equal(kr_jsonline_items(sample, sizeof sample - 1, path, 1, found, 8), 5);
+    for (size_t i = 0; i < KR_COUNT(expected); i++) {
+        assert_int_equal(found[i].line, expected[i].line);
+        assert_int_equal(sample[found[i].offset], expected[i].first);
+    }
+    assert_int_equal(kr_jsonline_items(sample, sizeof sample - 1, path, 1, found, 2), 2);
+    assert_int_equal(kr_jsonline_items(sample, sizeof sample - 1, NULL, 0, found, 8), 0);
 }
 
 static void a_zero_byte_between_values_is_passed(void **state)
@@ -82,12 +88,12 @@ static void a_cut_text_ends_the_search(void **state)
     (void)state;
     for (size_t len = 0; len < sizeof sample; len++) {
         char *copy = malloc(len + 1);
-        size_t lines[8];
+        struct kr_json_place found[8];
 
         assert_non_null(copy);
         memcpy(copy, sample, len);
         assert_true(kr_jsonline_find(copy, len, path, 3) >= 1);
-        assert_true(kr_jsonline_items(copy, len, path, 1, lines, 8) <= 8);
+        assert_true(kr_jsonline_items(copy, len, path, 1, found, 8) <= 8);
         free(copy);
     }
 }

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "json_text.h"
 #include "mem.h"
 #include "rules.h"
 
@@ -52,8 +52,8 @@ static void bad_rule_files_are_refused_with_their_line(void **state)
     } cases[] = {
         { "", 1, "" },
         { "{\n\"schema\":\n!", 3, "invalid token" },
-        { "[]", 1, "schema" },
-        { "{\"schema\":\"kreach.policy\"}", 1, "no rule file" },
+        { "[]", 1, "not an object" },
+        { "{\"schema\":\"kreach.policy\"}", 1, "must be \"kreach.rules\", not" },
         { "{\"schema\":\"kreach.rules\",\n\"schema_version\":2}", 2, "must be 1" },
         { "{\"schema\":\"kreach.rules\",\"schema_version\":1,\n\n\"mode\":\"append\"}", 3, "mode" },
         { "{\"schema\":\"kreach.rules\",\"schema_version\":1,\"mode\":\"extend\",\n\"rules\":{}}",
@@ -68,11 +68,16 @@ static void bad_rule_files_are_refused_with_their_line(void **state)
                ",\"name\":\"b\"}]}",
           4, "already a rule" },
         { HEAD "{\"id\":\"a\"," RULE "}]}", 2, "at least one of" },
-        { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"nmae\":1}]}", 3, "unknown key 'nmae'" },
+        { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"nmae\":1}]}", 3,
+          "rule 'a': unknown key 'nmae' in a rule; did you mean 'name'?" },
+        { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"b\"},{" RULE ",\"name\":\"c\",\n\"idd\":\"d\"}]}",
+          3, "rule 2: unknown key 'idd' in a rule; did you mean 'id'?" },
         { HEAD "{\"id\":\"a\",\"id\":\"b\"," RULE ",\"name\":\"x\"}]}", 2, "duplicate" },
         { HEAD "{\"id\":\"a\"," RULE ",\n\"name\":3}]}", 3, "a pattern is a string" },
         { HEAD "{\"id\":\"a\"," RULE ",\n\n\"name\":\"a(b\"}]}", 4, "at offset 3" },
         { HEAD "{\"id\":\"a\"," RULE ",\n\"op\":[\"ok\",\"b)\"]}]}", 3, "at offset 1 of 'b)'" },
+        { HEAD "{\"id\":\"a\"," RULE ",\n\"op\":[\"ok\",\n\"b)\",\"c\"]}]}", 4, "of 'b)'" },
+        { HEAD "{\"id\":\"a\"," RULE ",\n\"op\":[\"ok\",\n\"\"]}]}", 4, "none empty" },
         { HEAD "{\"id\":\"a\"," RULE ",\n\"op\":[]}]}", 3, "at least one alternative" },
         { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"flags\":[\"odd\"]}]}", 3, "flags are" },
         { HEAD "{\"id\":\"a\"," RULE ",\n\"kind\":\"copy\"}]}", 3, "'kind' must be" },
@@ -81,9 +86,14 @@ static void bad_rule_files_are_refused_with_their_line(void **state)
         { HEAD "{\"id\":\"a\",\"family\":\"f\",\"origin\":\"me\",\"why\":\"w\",\"name\":\"x\"}]}",
           2, "'origin' must be" },
         { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"examples\":[7]}]}", 3, "an example is" },
-        { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"near_misses\":\"y\"}]}", 3, "arrays" },
+        { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"examples\":[\"y\",\n7]}]}", 4,
+          "rule 'a': an example is" },
+        { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"examples\":[{\n\"op\":3}]}]}", 4,
+          "'op' must be a string" },
+        { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"near_misses\":\"y\"}]}", 3,
+          "must be an array" },
         { HEAD "{\"id\":\"a\"," RULE ",\"name\":\"x\",\n\"examples\":[{\"nam\":\"y\"}]}]}", 3,
-          "an example has" },
+          "unknown key 'nam' in an example" },
     };
 
     (void)state;
@@ -176,6 +186,39 @@ static void long_patterns_and_deep_nesting_are_refused(void **state)
     free(text);
 }
 
+/* Every rule has its own line, and finding the lines costs one pass, not one for each rule. */
+static void ten_thousand_rules_load_at_once_with_their_lines(void **state)
+{
+    enum { N = 10000 };
+    struct kr_err err = { 0 };
+    struct kr_rules *rules;
+    struct timespec before, after;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    fputs(HEAD, out);
+    for (size_t i = 0; i < N; i++)
+        fprintf(out,
+                "%s{\"id\":\"r%zu\"," RULE ",\n\"name\":\"^k%zu$\",\n\"examples\":[\"k%zu\"]}\n",
+                i ? "," : "", i, i, i);
+    fputs("]}", out);
+    fclose(out);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    rules = load_text(text, false, &err);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    free(text);
+    if (!rules)
+        fail_msg("%s", err.msg);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(kr_rules_line(rules, i), 2 + 3 * i);
+    kr_rules_free(rules);
+    /* Two searches from the top for each rule would read 10 GB. */
+    assert_true(after.tv_sec - before.tv_sec < 5);
+}
+
 /* Runs a check and returns its log, which the caller frees. */
 static char *check(const char *text, size_t *problems)
 {
@@ -216,6 +259,10 @@ static void the_check_finds_what_is_wrong_with_rules(void **state)
         { "{\"id\":\"a\"," RULE ",\"name\":\"^a\"},{\"id\":\"b\"," RULE ",\"name\":\"^a\"}",
           "rule 'b': can never fire: rule 'a' before it has the same patterns" },
         { "{\"id\":\"a\"," RULE ",\"name\":\"a(\"}", "is not a pattern" },
+        { "\n{\"id\":\"a\"," RULE ",\"name\":\"^a\",\n\"examples\":[\"a\",\n\"b\"]}",
+          ":5: rule 'a': its example 'b' matches no rule" },
+        { "{\"id\":\"a\"," RULE ",\"name\":\"^a\",\n\n\"ex\\u0061mples\":[\"b\"]}",
+          ":2: rule 'a'" },
         { "{\"id\":\"a\"," RULE ",\"kind\":\"memcpy\",\"examples\":[{\"kind\":\"memset\"}]}",
           "example 'memset' matches no rule" },
     };
@@ -244,35 +291,6 @@ static void the_check_finds_policy_entries_for_no_family(void **state)
     free(log);
 }
 
-static void lines_of_json_values_are_found(void **state)
-{
-    static const char text[] =
-        "{\n \"a\": \"x\\\"}\",\n \"b\": [1,\n {\"c\":\n [[]], \"d\": 5}]\n}";
-    static const struct {
-        struct kr_json_step steps[3];
-        size_t n, line;
-    } cases[] = {
-        { { { NULL, 0 } }, 0, 1 },
-        { { { "a", 0 } }, 1, 2 },
-        { { { "b", 0 } }, 1, 3 },
-        { { { "b", 0 }, { NULL, 1 } }, 2, 4 },
-        { { { "b", 0 }, { NULL, 1 }, { "d", 0 } }, 3, 5 },
-        { { { "b", 0 }, { NULL, 9 } }, 2, 3 },
-        { { { "nothing", 0 } }, 1, 1 },
-    };
-    struct kr_json_place places[3] = { { 0 } };
-
-    (void)state;
-    for (size_t i = 0; i < KR_COUNT(cases); i++)
-        assert_int_equal(kr_json_line(text, sizeof text - 1, cases[i].steps, cases[i].n),
-                         cases[i].line);
-    kr_json_item_places(text, sizeof text - 1, "b", places, 3);
-    assert_int_equal(places[0].line, 3);
-    assert_int_equal(places[1].line, 4);
-    assert_int_equal(text[places[1].offset], '{');
-    assert_int_equal(places[2].line, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,9 +298,9 @@ int main(void)
         cmocka_unit_test(bad_policies_are_refused_with_their_line),
         cmocka_unit_test(files_that_cannot_be_read_are_input_errors),
         cmocka_unit_test(long_patterns_and_deep_nesting_are_refused),
+        cmocka_unit_test(ten_thousand_rules_load_at_once_with_their_lines),
         cmocka_unit_test(the_check_finds_what_is_wrong_with_rules),
         cmocka_unit_test(the_check_finds_policy_entries_for_no_family),
-        cmocka_unit_test(lines_of_json_values_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

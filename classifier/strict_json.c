@@ -30,8 +30,8 @@ static bool parse(struct kr_doc *doc, struct kr_err *err)
                           "%s: not valid JSON: a zero byte", doc->name);
     doc->root = json_loadb(doc->text, doc->len, JSON_REJECT_DUPLICATES, &at);
     if (!doc->root) {
-        kr_fail(err, KR_EINPUT, "%s:%d: not valid JSON: %s (column %d)", doc->name, at.line,
-                at.text, at.column);
+        kr_fail(err, KR_EINPUT, "%s:%d: not valid JSON: %s (column %d)", doc->name,
+                at.line < 1 ? 1 : at.line, at.text, at.column < 0 ? 0 : at.column);
         if (at.position >= 0)
             err->offset = (uint64_t)at.position;
         mask_control(err->msg);
@@ -129,41 +129,82 @@ void kr_doc_leave(struct kr_doc *doc)
     doc->depth--;
 }
 
+/* Fails at the current place, or at a member of it. */
+static void fail_at(const struct kr_doc *doc, const char *key, struct kr_err *err, const char *fmt,
+                    va_list args)
+{
+    struct kr_json_step path[KR_DOC_DEPTH_MAX + 1];
+    size_t depth = doc->depth < KR_DOC_DEPTH_MAX ? doc->depth : KR_DOC_DEPTH_MAX;
+    char text[sizeof err->msg];
+
+    memcpy(path, doc->path, depth * sizeof *path);
+    if (key)
+        path[depth++] = (struct kr_json_step){ .key = key };
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    kr_fail(err, KR_EINPUT, "%s:%zu: %s%s%s", doc->name,
+            kr_jsonline_find(doc->text, doc->len, path, depth), doc->subject ? doc->subject : "",
+            doc->subject ? ": " : "", text);
+    mask_control(err->msg);
+}
+
 bool kr_doc_fail(const struct kr_doc *doc, struct kr_err *err, const char *fmt, ...)
 {
-    size_t depth = doc->depth < KR_DOC_DEPTH_MAX ? doc->depth : KR_DOC_DEPTH_MAX;
-    char text[384];
     va_list args;
 
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    fail_at(doc, NULL, err, fmt, args);
     va_end(args);
-    kr_fail(err, KR_EINPUT, "%s:%zu: %s", doc->name,
-            kr_jsonline_find(doc->text, doc->len, doc->path, depth), text);
-    err->offset = KR_NO_OFFSET;
-    mask_control(err->msg);
     return false;
 }
 
-bool kr_doc_check_schema(struct kr_doc *doc, const char *schema, struct kr_err *err)
+bool kr_doc_fail_key(const struct kr_doc *doc, const char *key, struct kr_err *err, const char *fmt,
+                     ...)
 {
-    const json_t *name = json_object_get(doc->root, "schema");
-    const json_t *version = json_object_get(doc->root, "schema_version");
-    bool ok = true;
+    va_list args;
 
-    if (!json_is_string(name) || strcmp(json_string_value(name), schema) != 0) {
-        kr_doc_enter_key(doc, "schema");
-        ok = kr_doc_fail(doc, err, "\"schema\" must be \"%s\"", schema);
-        kr_doc_leave(doc);
-    } else if (!json_is_integer(version) || json_integer_value(version) != 1) {
-        kr_doc_enter_key(doc, "schema_version");
-        ok = kr_doc_fail(doc, err, "\"schema_version\" must be 1, the only one known");
-        kr_doc_leave(doc);
-    }
-    return ok;
+    va_start(args, fmt);
+    fail_at(doc, key, err, fmt, args);
+    va_end(args);
+    return false;
 }
 
-static bool fail_unknown_key(struct kr_doc *doc, const char *key, const char *what,
+struct kr_json_place *kr_doc_places(const struct kr_doc *doc, const struct kr_json_place *from,
+                                    const char *key, size_t n, struct kr_err *err)
+{
+    const struct kr_json_place base = from ? *from : (struct kr_json_place){ .line = 1 };
+    const struct kr_json_step step = { .key = key };
+    struct kr_json_place *places = kr_xcalloc(n, sizeof *places, err);
+    size_t found;
+
+    if (!places)
+        return NULL;
+    found = kr_jsonline_items(doc->text + base.offset, doc->len - base.offset, &step, 1, places, n);
+    for (size_t i = 0; i < found; i++) {
+        places[i].offset += base.offset;
+        places[i].line += base.line - 1;
+    }
+    for (size_t i = found; i < n; i++) /* a key written with escapes */
+        places[i] = base;
+    return places;
+}
+
+bool kr_doc_check_schema(const struct kr_doc *doc, const char *schema, struct kr_err *err)
+{
+    const char *name = json_string_value(json_object_get(doc->root, "schema"));
+    const json_t *version = json_object_get(doc->root, "schema_version");
+
+    if (!name)
+        return kr_doc_fail_key(doc, "schema", err, "\"schema\" must be \"%s\"", schema);
+    if (strcmp(name, schema) != 0)
+        return kr_doc_fail_key(doc, "schema", err, "\"schema\" must be \"%s\", not \"%.60s\"",
+                               schema, name);
+    if (json_integer_value(version) != 1)
+        return kr_doc_fail_key(doc, "schema_version", err,
+                               "\"schema_version\" must be 1, the only one known");
+    return true;
+}
+
+static bool fail_unknown_key(const struct kr_doc *doc, const char *key, const char *what,
                              const char *const *known, struct kr_err *err)
 {
     struct kr_nearest near = { 0 };
@@ -176,17 +217,13 @@ static bool fail_unknown_key(struct kr_doc *doc, const char *key, const char *wh
             used +=
                 (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", known[i]);
     }
-    kr_doc_enter_key(doc, key);
     if (near.word)
-        kr_doc_fail(doc, err, "unknown key '%.60s' in %s; did you mean '%s'?", key, what,
-                    near.word);
-    else
-        kr_doc_fail(doc, err, "unknown key '%.60s' in %s; known: %s", key, what, list);
-    kr_doc_leave(doc);
-    return false;
+        return kr_doc_fail_key(doc, key, err, "unknown key '%.60s' in %s; did you mean '%s'?", key,
+                               what, near.word);
+    return kr_doc_fail_key(doc, key, err, "unknown key '%.60s' in %s; known: %s", key, what, list);
 }
 
-bool kr_doc_check_keys(struct kr_doc *doc, const json_t *value, const char *what,
+bool kr_doc_check_keys(const struct kr_doc *doc, const json_t *value, const char *what,
                        const char *const *known, struct kr_err *err)
 {
     void *iter;
@@ -207,25 +244,42 @@ bool kr_doc_check_keys(struct kr_doc *doc, const json_t *value, const char *what
     return true;
 }
 
-bool kr_doc_string(struct kr_doc *doc, const json_t *object, const char *key, char **out,
-                   struct kr_err *err)
+bool kr_doc_text(const struct kr_doc *doc, const json_t *object, const char *key, const char **out,
+                 struct kr_err *err)
 {
     const json_t *value = json_object_get(object, key);
-    bool ok;
 
-    if (!value)
-        return true;
-    if (json_string_length(value) > 0) {
-        *out = kr_xstrndup(json_string_value(value), json_string_length(value), err);
-        return *out;
-    }
-    kr_doc_enter_key(doc, key);
-    ok = kr_doc_fail(doc, err, "'%s' must be a string that is not empty", key);
-    kr_doc_leave(doc);
-    return ok;
+    *out = json_string_value(value);
+    if (value && json_string_length(value) == 0)
+        return kr_doc_fail_key(doc, key, err, "'%s' must be a string that is not empty", key);
+    return true;
 }
 
-bool kr_doc_number(struct kr_doc *doc, const json_t *value, bool allow_inf, double *out,
+const char *kr_doc_need_text(const struct kr_doc *doc, const json_t *object, const char *key,
+                             struct kr_err *err)
+{
+    const char *text;
+
+    if (!kr_doc_text(doc, object, key, &text, err))
+        return NULL;
+    if (!text)
+        kr_doc_fail(doc, err, "'%s' is missing", key);
+    return text;
+}
+
+bool kr_doc_string(const struct kr_doc *doc, const json_t *object, const char *key, char **out,
+                   struct kr_err *err)
+{
+    const char *text;
+
+    if (!kr_doc_text(doc, object, key, &text, err))
+        return false;
+    if (text)
+        *out = kr_xstrndup(text, strlen(text), err);
+    return !text || *out;
+}
+
+bool kr_doc_number(const struct kr_doc *doc, const json_t *value, bool allow_inf, double *out,
                    struct kr_err *err)
 {
     if (json_is_number(value)) {
@@ -239,11 +293,10 @@ bool kr_doc_number(struct kr_doc *doc, const json_t *value, bool allow_inf, doub
     return kr_doc_fail(doc, err, allow_inf ? "expected a number or \"inf\"" : "expected a number");
 }
 
-bool kr_doc_uint(struct kr_doc *doc, const json_t *object, const char *key, uint64_t min,
+bool kr_doc_uint(const struct kr_doc *doc, const json_t *object, const char *key, uint64_t min,
                  uint64_t max, uint64_t *out, struct kr_err *err)
 {
     const json_t *value = json_object_get(object, key);
-    bool ok;
 
     if (!value)
         return true;
@@ -255,9 +308,6 @@ bool kr_doc_uint(struct kr_doc *doc, const json_t *object, const char *key, uint
             return true;
         }
     }
-    kr_doc_enter_key(doc, key);
-    ok = kr_doc_fail(doc, err, "'%s' must be a whole number from %llu to %llu", key,
-                     (unsigned long long)min, (unsigned long long)max);
-    kr_doc_leave(doc);
-    return ok;
+    return kr_doc_fail_key(doc, key, err, "'%s' must be a whole number from %llu to %llu", key,
+                           (unsigned long long)min, (unsigned long long)max);
 }
