@@ -337,36 +337,32 @@ static void tell_empty(struct session *s)
     kr_call_note(s->call, "'kreach doctor' shows what is in the way");
 }
 
+/* One line for a loss; returns whether there was one. */
+static bool tell_loss(const struct session *s, uint64_t n, const char *things)
+{
+    if (n)
+        kr_call_warn(s->call, "incomplete: %s: %s", things, kr_text_count(n).s);
+    return n > 0;
+}
+
 static void tell_losses(const struct session *s)
 {
     const struct kr_record_sum *sum = &s->sum;
+    bool lossy = false;
 
-    if (!sum->drops_known)
-        kr_call_warn(s->call, "incomplete: at least %s records dropped, the number is not known",
-                     kr_text_count(sum->dropped).s);
-    else if (sum->dropped)
-        kr_call_warn(s->call, "incomplete: %s records dropped", kr_text_count(sum->dropped).s);
-    if (sum->bad_times)
-        kr_call_warn(s->call, "incomplete: %s records lost their times",
-                     kr_text_count(sum->bad_times).s);
-    if (sum->not_ended)
-        kr_call_warn(s->call,
-                     "incomplete: %s of %s processes did not end cleanly; their last "
-                     "moments may be missing",
-                     kr_text_count(sum->not_ended).s, kr_text_count(sum->processes).s);
-    if (sum->damaged)
-        kr_call_warn(s->call, "incomplete: %s damaged stretches were left out",
-                     kr_text_count(sum->damaged).s);
-    if (sum->held)
-        kr_call_warn(s->call,
-                     "incomplete: in %s of %s processes another CUPTI client (%s) held the "
-                     "records",
-                     kr_text_count(sum->held).s, kr_text_count(sum->processes).s,
-                     *sum->other ? sum->other : "unknown");
+    lossy |= tell_loss(s, sum->dropped, "records dropped");
+    lossy |= tell_loss(s, sum->blind, "processes that cannot know what was dropped");
+    lossy |= tell_loss(s, sum->bad_times, "records whose times were lost");
+    lossy |= tell_loss(s, sum->missing, "records counted and not in the file");
+    lossy |= tell_loss(s, sum->damaged, "damaged stretches left out");
+    lossy |= tell_loss(s, sum->not_ended,
+                       "processes without a clean end (their last moments may be missing)");
+    lossy |= tell_loss(s, sum->held, "processes that lost CUPTI to another client");
+    if (sum->held && *sum->other)
+        kr_call_warn(s->call, "that client is '%s'", sum->other);
     if (*sum->error)
         kr_call_warn(s->call, "incomplete: in a process %s", sum->error);
-    if (sum->drops_known && !sum->dropped && !sum->bad_times && !sum->not_ended && !sum->damaged &&
-        !sum->held && !*sum->error)
+    if (!lossy && !*sum->error)
         kr_call_note(s->call, "complete: nothing was dropped, every process ended cleanly");
 }
 

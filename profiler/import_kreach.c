@@ -115,27 +115,26 @@ static void warn_of_losses(struct reader *r, const struct kr_section *s)
     r->t->counts.dropped += s->lost[KREACH_LOST_ZERO_TIME] + s->lost[KREACH_LOST_BAD_TIME];
 }
 
-/* Compares what was found with what the process said it had written. */
+/* Records on which a total and the file do not agree. */
+static uint64_t disagreement(uint64_t written, uint64_t found, bool ended)
+{
+    if (written > found)
+        return written - found;
+    return ended ? found - written : 0; /* a killed process wrote more since its last totals */
+}
+
 static void check_totals(struct reader *r, const struct part *part)
 {
     const struct kr_section *s = &part->section;
-    const struct {
-        uint64_t written, found;
-    } pairs[] = {
-        { kr_section_written(s), part->decode->works },
-        { s->totals[KREACH_TOTAL_LAUNCHES], part->decode->launches },
-        { s->totals[KREACH_TOTAL_RANGES], part->decode->ranges },
-    };
+    const struct kr_decode *d = part->decode;
 
-    for (size_t i = 0; s->has_totals && i < KR_COUNT(pairs); i++) {
-        uint64_t written = pairs[i].written;
-        uint64_t found = pairs[i].found;
-
-        if (written > found)
-            kr_timeline_warn(r->t, KR_WARN_TOTALS, written - found, s->offset);
-        else if (s->ended) /* a killed process may have written more since its last totals */
-            kr_timeline_warn(r->t, KR_WARN_TOTALS, found - written, s->offset);
-    }
+    if (!s->has_totals)
+        return;
+    kr_timeline_warn(r->t, KR_WARN_TOTALS,
+                     disagreement(kr_section_written(s), d->works, s->ended) +
+                         disagreement(s->totals[KREACH_TOTAL_LAUNCHES], d->launches, s->ended) +
+                         disagreement(s->totals[KREACH_TOTAL_RANGES], d->ranges, s->ended),
+                     s->offset);
 }
 
 static bool is_older_fact(const struct reader *r, uint32_t key)

@@ -99,9 +99,10 @@ struct kr_record_sum {
     uint64_t with_work;  /* of them, those with device work */
     uint64_t works;      /* kernels, copies, memsets and graphs */
     uint64_t dropped;    /* records that the processes know they lost */
-    bool drops_known;    /* false: at least one process cannot know */
+    uint64_t blind;      /* processes that cannot know what was dropped */
     uint64_t bad_times;  /* records whose times were lost */
     uint64_t not_ended;  /* processes without a clean end */
+    uint64_t missing;    /* records written by the processes' own count and not found */
     uint64_t damaged;    /* stretches of bytes that were no chunks */
     uint64_t held;       /* processes in which another CUPTI client held the records */
     char other[128];     /* that client; "" = not known */

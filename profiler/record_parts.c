@@ -51,15 +51,14 @@ void kr_part_unmap(const struct kr_part_bytes *map)
 
 static void count_section(struct kr_record_sum *sum, const struct kr_section *s)
 {
-    uint64_t works = kr_section_written(s);
+    uint64_t written = kr_section_written(s);
 
     sum->processes++;
-    if (s->events > works) /* a killed process may have written more since its last totals */
-        works = s->events;
-    sum->with_work += works > 0;
-    sum->works += works;
+    sum->missing += written > s->events ? written - s->events : 0;
+    sum->with_work += s->events > 0;
+    sum->works += s->events;
     sum->dropped += kr_section_dropped(s);
-    sum->drops_known &= kr_section_drops_known(s);
+    sum->blind += !kr_section_drops_known(s);
     sum->bad_times += s->lost[KREACH_LOST_ZERO_TIME] + s->lost[KREACH_LOST_BAD_TIME];
     sum->not_ended += !s->ended;
     sum->held += s->gaps[KREACH_GAP_BUSY] + s->gaps[KREACH_GAP_TAKEOVER] > 0;
@@ -255,7 +254,7 @@ bool kr_record_collect(const char *folder, const struct kr_record_own *own, FILE
     struct kr_record_sum written = { 0 };
     bool good;
 
-    *sum = (struct kr_record_sum){ .drops_known = true };
+    *sum = (struct kr_record_sum){ 0 };
     good = kr_parts_list(folder, &parts, err) && walk_all(&parts, NULL, sum, err);
     if (good && out) {
         good = make_own(own, sum->processes, &head, err) &&

@@ -170,11 +170,12 @@ uint64_t kr_section_written(const struct kr_section *s)
 {
     static const uint8_t parts[] = { KREACH_TOTAL_KERNELS, KREACH_TOTAL_MEMCPYS,
                                      KREACH_TOTAL_MEMSETS, KREACH_TOTAL_GRAPHS };
-    uint64_t written = 0;
+    uint64_t unwritten = s->lost[KREACH_LOST_WRITE];
+    uint64_t taken = 0;
 
     for (size_t i = 0; i < sizeof parts; i++) {
-        if (__builtin_add_overflow(written, s->totals[parts[i]], &written))
+        if (__builtin_add_overflow(taken, s->totals[parts[i]], &taken))
             return UINT64_MAX;
     }
-    return written;
+    return taken > unwritten ? taken - unwritten : 0;
 }

@@ -46,7 +46,8 @@ uint64_t kr_section_dropped(const struct kr_section *s);
 /** False when the number of dropped records cannot be known. */
 bool kr_section_drops_known(const struct kr_section *s);
 
-/** The device work it says it wrote: kernels, memcpys, memsets and graphs, by its last totals. */
+/** The device work that should be in the file: all that the process took in by its last totals, but
+ *  for what it says it could not write (KREACH_LOST_WRITE). */
 uint64_t kr_section_written(const struct kr_section *s);
 
 /** One pair of an INFO chunk; false at the end. */

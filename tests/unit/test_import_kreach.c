@@ -439,6 +439,27 @@ static void fewer_records_than_were_written_is_a_loss(void **state)
     kr_build_free(&b);
 }
 
+/* What could not be written is in the totals, and is a loss of its own. */
+static void records_that_could_not_be_written_are_counted_once(void **state)
+{
+    struct kr_build b = { 0 };
+    struct kr_timeline *t;
+
+    (void)state;
+    kr_build_section(&b, 1);
+    kr_build_one_kernel(&b, "k");
+    kr_build_events(&b, &(struct kr_build_work){ 0, 0, 500, 5, 2 }, 1);
+    kr_build_chunk(
+        &b, KREACH_LOST,
+        KR_FIELDS(KR_V(KREACH_LOST_WRITE), KR_V(4), KR_V(0), KR_S(0), KR_S(0), KR_T("no space")));
+    kr_build_end(&b, 5);
+    t = read_build(&b);
+    assert_only_warned(t, KR_WARN_LOST, 4);
+    assert_int_equal(t->source.drops, 4);
+    kr_timeline_free(t);
+    kr_build_free(&b);
+}
+
 static void a_killed_process_is_said_to_be_incomplete(void **state)
 {
     struct kr_build b = { 0 };
@@ -873,6 +894,7 @@ int main(void)
         cmocka_unit_test(what_a_process_says_is_missing_is_counted),
         cmocka_unit_test(work_with_impossible_contents_is_counted_not_used),
         cmocka_unit_test(fewer_records_than_were_written_is_a_loss),
+        cmocka_unit_test(records_that_could_not_be_written_are_counted_once),
         cmocka_unit_test(a_killed_process_is_said_to_be_incomplete),
         cmocka_unit_test(a_cut_anywhere_keeps_everything_before_it),
         cmocka_unit_test(a_wrong_byte_anywhere_is_an_error_or_is_counted),
