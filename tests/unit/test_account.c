@@ -13,34 +13,6 @@
 
 enum { PARTS = 27720, MAX_AT_ONCE = 12, MAX_SITES = 16, MAX_STEPS = 8, MAX_DEVICES = 3 };
 
-static struct kr_rules *rules;
-
-static int load_rules(void **state)
-{
-    struct kr_err err = { 0 };
-
-    (void)state;
-    rules = kr_rules_load(NULL, &err);
-    return rules ? 0 : -1;
-}
-
-static int free_rules(void **state)
-{
-    (void)state;
-    kr_rules_free(rules);
-    return 0;
-}
-
-static uint16_t family(const char *name)
-{
-    for (uint16_t i = 0; i < kr_rules_family_count(rules); i++) {
-        if (strcmp(kr_rules_family(rules, i), name) == 0)
-            return i;
-    }
-    fail_msg("no family '%s'", name);
-    return 0;
-}
-
 /* Tags by the first letter of a kernel's name: o optimal, a addressable, v overhead, c collective.
  */
 static struct kr_tag *tag_by_letter(const struct kr_timeline *t)
@@ -53,15 +25,16 @@ static struct kr_tag *tag_by_letter(const struct kr_timeline *t)
         struct kr_tag tag = { .rule = KR_RULE_NONE, .cls = KR_UNCLASSIFIED };
 
         if (letter == 'o')
-            tag = (struct kr_tag){ .rule = 1, .family = family("gemm"), .cls = KR_OPTIMAL };
+            tag = (struct kr_tag){ .rule = 1, .family = run_family("gemm"), .cls = KR_OPTIMAL };
         else if (letter == 'a')
-            tag = (struct kr_tag){ .rule = 2, .family = family("norm"), .cls = KR_ADDRESSABLE };
+            tag = (struct kr_tag){ .rule = 2, .family = run_family("norm"), .cls = KR_ADDRESSABLE };
         else if (letter == 'v')
-            tag = (struct kr_tag){ .rule = 3, .family = family("memcpy"), .cls = KR_OVERHEAD };
+            tag = (struct kr_tag){ .rule = 3, .family = run_family("memcpy"), .cls = KR_OVERHEAD };
         else if (letter == 'c')
-            tag = (struct kr_tag){
-                .rule = 4, .family = family("collective"), .cls = KR_OPTIMAL, .flags = KR_FLAG_WAITS
-            };
+            tag = (struct kr_tag){ .rule = 4,
+                                   .family = run_family("collective"),
+                                   .cls = KR_OPTIMAL,
+                                   .flags = KR_FLAG_WAITS };
         tags[i] = tag;
     }
     return tags;
@@ -73,7 +46,7 @@ static struct kr_account account(const struct kr_timeline *t, const struct kr_ta
     struct kr_err err = { 0 };
     struct kr_account a;
 
-    if (!kr_account_make(t, tags, rules, w, &a, &err))
+    if (!kr_account_make(t, tags, run_rules, w, &a, &err))
         fail_msg("account: %s", err.msg);
     return a;
 }
@@ -197,7 +170,7 @@ static void look_at_ns(const struct kr_timeline *t, const struct kr_tag *tags,
 
         if (t->tracks[e->track].device == device && runs_at(e, ns)) {
             active++;
-            collectives += tags[e->site].family == family("collective");
+            collectives += tags[e->site].family == run_family("collective");
         }
     }
     assert_true(active <= MAX_AT_ONCE);
@@ -887,5 +860,5 @@ int main(void)
         cmocka_unit_test(a_spread_is_what_sorting_finds),
     };
 
-    return cmocka_run_group_tests(tests, load_rules, free_rules);
+    return cmocka_run_group_tests(tests, run_load_rules, run_free_rules);
 }

@@ -40,24 +40,6 @@
 #define SGEMM "ampere_sgemm_128x64_nn"
 #define STEP  "Optimizer.step#AdamW.step"
 
-static struct kr_rules *rules;
-
-static int load_rules(void **state)
-{
-    struct kr_err err = { 0 };
-
-    (void)state;
-    rules = kr_rules_load(NULL, &err);
-    return rules ? 0 : -1;
-}
-
-static int free_rules(void **state)
-{
-    (void)state;
-    kr_rules_free(rules);
-    return 0;
-}
-
 /* One launch of a run: it starts gap_us after the one before and was launched lead_us before. */
 struct launch {
     const char *name, *op, *annotation;
@@ -97,9 +79,9 @@ static struct result advise(const struct launch *launches, size_t n, size_t repe
     }
     run_finish(r.t);
     assert_true(kr_window_choose(r.t, "all", &w, &err));
-    assert_true(kr_classify(r.t, rules, &tags, &err));
-    assert_true(kr_account_make(r.t, tags, rules, &w, &a, &err));
-    assert_true(kr_advice_find(r.t, tags, rules, &a, &r.list, &r.n, &err));
+    assert_true(kr_classify(r.t, run_rules, &tags, &err));
+    assert_true(kr_account_make(r.t, tags, run_rules, &w, &a, &err));
+    assert_true(kr_advice_find(r.t, tags, run_rules, &a, &r.list, &r.n, &err));
     for (size_t i = 1; i < r.n; i++)
         assert_true(r.list[i - 1].reach_ns >= r.list[i].reach_ns);
     free(tags);
@@ -305,5 +287,5 @@ int main(void)
         cmocka_unit_test(what_reaches_less_than_one_percent_is_not_said),
     };
 
-    return cmocka_run_group_tests(tests, load_rules, free_rules);
+    return cmocka_run_group_tests(tests, run_load_rules, run_free_rules);
 }

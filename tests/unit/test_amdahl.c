@@ -9,13 +9,8 @@
 
 #include <cmocka.h>
 
+#include "assertions.h"
 #include "mem.h"
-
-static void assert_near(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance))
-        fail_msg("%.12g is not %.12g within %g", got, expected, tolerance);
-}
 
 /* Printed figures of the article and of field reports; half a unit of the last digit is free. */
 static const struct {

@@ -7,31 +7,13 @@
 
 #define GEMM "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 
-static struct kr_rules *rules;
-
-static int load_rules(void **state)
-{
-    struct kr_err err = { 0 };
-
-    (void)state;
-    rules = kr_rules_load(NULL, &err);
-    return rules ? 0 : -1;
-}
-
-static int free_rules(void **state)
-{
-    (void)state;
-    kr_rules_free(rules);
-    return 0;
-}
-
 static struct kr_tag *classify(struct kr_timeline *t)
 {
     struct kr_err err = { 0 };
     struct kr_tag *tags;
 
     run_finish(t);
-    if (!kr_classify(t, rules, &tags, &err))
+    if (!kr_classify(t, run_rules, &tags, &err))
         fail_msg("%s", err.msg);
     return tags;
 }
@@ -59,7 +41,7 @@ static void every_site_gets_the_tag_of_what_it_is(void **state)
                   (int64_t)(100 * i), 50);
     tags = classify(t);
     for (size_t i = 0; i < KR_COUNT(sites); i++) {
-        assert_string_equal(kr_rules_family(rules, tags[i].family), sites[i].family);
+        assert_string_equal(kr_rules_family(run_rules, tags[i].family), sites[i].family);
         assert_int_equal(tags[i].cls, sites[i].cls);
     }
     free(tags);
@@ -219,5 +201,5 @@ int main(void)
         cmocka_unit_test(peaks_are_chosen_by_whole_words_of_the_name),
     };
 
-    return cmocka_run_group_tests(tests, load_rules, free_rules);
+    return cmocka_run_group_tests(tests, run_load_rules, run_free_rules);
 }

@@ -8,13 +8,8 @@
 
 #include <cmocka.h>
 
+#include "assertions.h"
 #include "mem.h"
-
-static void assert_near(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance))
-        fail_msg("%.12g is not %.12g within %g", got, expected, tolerance);
-}
 
 /* Quantiles from printed tables of Student's t, three decimals; the last rows are from the normal
  * limit's side. */

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "assertions.h"
 #include "mem.h"
+#include "runs.h"
 
 enum { SITES_MAX = 64, STEPS_MAX = 16 };
 
@@ -19,7 +21,6 @@ enum { SITES_MAX = 64, STEPS_MAX = 16 };
  */
 struct run {
     struct kr_timeline *timeline;
-    struct kr_rules *rules;
     struct kr_tag tags[SITES_MAX];
     struct kr_stats sites[SITES_MAX];
     struct kr_row_kernel kernel_rows[SITES_MAX];
@@ -42,33 +43,14 @@ struct launch {
     enum kr_origin origin;
 };
 
-static uint32_t intern(struct run *run, const char *s)
-{
-    struct kr_err err;
-
-    return kr_strpool_intern(run->timeline->strings, s ? s : "", s ? strlen(s) : 0, &err);
-}
-
-static uint16_t family_index(const struct run *run, const char *name)
-{
-    for (size_t i = 0; i < kr_rules_family_count(run->rules); i++)
-        if (strcmp(kr_rules_family(run->rules, (uint16_t)i), name) == 0)
-            return (uint16_t)i;
-    fail_msg("no family '%s'", name);
-    return 0;
-}
-
 static void open_run(struct run *run, uint64_t wall_ns)
 {
     struct kr_err err = { 0 };
 
     *run = (struct run){ 0 };
-    run->timeline = kr_timeline_new(&err);
-    run->rules = kr_rules_load(NULL, &err);
-    if (!run->timeline || !run->rules)
-        fail_msg("%s", err.msg);
+    run->timeline = run_new();
     assert_int_equal(kr_timeline_device(run->timeline, 0, &err), 0);
-    run->timeline->devices[0].name = intern(run, "NVIDIA H200");
+    run->timeline->devices[0].name = run_str(run->timeline, "NVIDIA H200");
     run->window.end_ns = (int64_t)wall_ns;
     run->window.steps = run->steps;
     run->account.time.wall_ns = run->account.time.idle_ns = wall_ns;
@@ -82,7 +64,6 @@ static void open_run(struct run *run, uint64_t wall_ns)
 static void close_run(struct run *run)
 {
     kr_timeline_free(run->timeline);
-    kr_rules_free(run->rules);
 }
 
 static void add(struct run *run, struct launch l)
@@ -90,9 +71,10 @@ static void add(struct run *run, struct launch l)
     struct kr_stats stats = { .count = l.count,
                               .sum_ns = l.exclusive_ns,
                               .exclusive_ns = l.exclusive_ns };
-    struct kr_site site = { .name = intern(run, l.name),
-                            .op = intern(run, l.op),
-                            .annotation = intern(run, l.annotation) };
+    struct kr_site site = { .name = run_str(run->timeline, l.name),
+                            .op = run_str(run->timeline, l.op ? l.op : ""),
+                            .annotation =
+                                run_str(run->timeline, l.annotation ? l.annotation : "") };
     size_t i = run->n_sites++;
     struct kr_err err = { 0 };
 
@@ -103,7 +85,7 @@ static void add(struct run *run, struct launch l)
     run->tags[i] = (struct kr_tag){ .rule = KR_RULE_NONE,
                                     .cls = (uint8_t)l.cls,
                                     .origin = (uint8_t)l.origin,
-                                    .family = l.family ? family_index(run, l.family) : 0 };
+                                    .family = l.family ? run_family(l.family) : 0 };
     run->sites[i] = stats;
     run->kernel_rows[i] =
         (struct kr_row_kernel){ .name = site.name, .tag = run->tags[i], .stats = stats };
@@ -130,7 +112,7 @@ static bool try_predict(const struct run *run, const char *entries,
                         const struct kr_predict_options *opt, struct kr_predict_result *out,
                         struct kr_err *err)
 {
-    const struct kr_predict_input in = { run->timeline, run->tags, run->rules, &run->window,
+    const struct kr_predict_input in = { run->timeline, run->tags, run_rules, &run->window,
                                          &run->account };
     const struct kr_predict_options none = { 0 };
     struct kr_sigma_file sigma;
@@ -164,12 +146,6 @@ static const struct kr_prediction *mode_of(const struct kr_predict_result *r,
         if (r->predictions[i].mode == mode)
             return &r->predictions[i];
     return NULL;
-}
-
-static void assert_near(double got, double expected, double tolerance)
-{
-    if (!(fabs(got - expected) <= tolerance))
-        fail_msg("%.12g is not %.12g within %g", got, expected, tolerance);
 }
 
 static bool warns(const struct kr_predict_result *r, const char *piece)
@@ -601,7 +577,7 @@ static void targets_say_which_speedup_would_bring_one_percent(void **state)
                                .cls = KR_ADDRESSABLE,
                                .count = 1,
                                .exclusive_ns = 10000 });
-    in = (struct kr_predict_input){ run.timeline, run.tags, run.rules, &run.window, &run.account };
+    in = (struct kr_predict_input){ run.timeline, run.tags, run_rules, &run.window, &run.account };
     assert_true(kr_predict_run(&in, NULL, &(struct kr_predict_options){ 0 }, &r, &err));
     assert_int_equal(r.n_predictions, 1);
     assert_int_equal(r.predictions[0].mode, KR_PREDICT_CEILING_ALL);
@@ -748,5 +724,5 @@ int main(void)
         cmocka_unit_test(prediction_equals_running_every_launch_again),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, run_load_rules, run_free_rules);
 }

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "assertions.h"
 #include <math.h>
 #include <string.h>
 
@@ -70,8 +71,7 @@ static const struct kr_row *find_row(const struct kr_rows *rows, const char *nam
 
 static void close_to(double value, double expected)
 {
-    if (!(fabs(value - expected) < 1e-12))
-        fail_msg("%.15g is not %.15g", value, expected);
+    assert_near(value, expected, 1e-12);
 }
 
 static void one_run_keeps_every_number_of_its_account(void **state)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "mem.h"
+#include "runs.h"
 
 /* An H200: 989.5 Tflop/s in bf16, 494.5 in tf32, 4.8 TB/s, all with the 10 % that clocks may give.
  * So this much takes 10 us at best. */
@@ -49,7 +50,6 @@ static const struct {
 
 struct fixture {
     struct kr_timeline *timeline;
-    struct kr_rules *rules;
     struct kr_tag tags[2];
     struct kr_stats sites[2];
     struct kr_device_account device;
@@ -60,24 +60,14 @@ struct fixture {
     uint32_t owner[2];
 };
 
-static uint32_t intern(const struct fixture *f, const char *s)
-{
-    struct kr_err err;
-
-    return kr_strpool_intern(f->timeline->strings, s, strlen(s), &err);
-}
-
 static void open_fixture(struct fixture *f, const char *device)
 {
     struct kr_err err = { 0 };
 
     *f = (struct fixture){ 0 };
-    f->timeline = kr_timeline_new(&err);
-    f->rules = kr_rules_load(NULL, &err);
-    if (!f->timeline || !f->rules)
-        fail_msg("%s", err.msg);
+    f->timeline = run_new();
     assert_int_equal(kr_timeline_device(f->timeline, 0, &err), 0);
-    f->timeline->devices[0].name = intern(f, device);
+    f->timeline->devices[0].name = run_str(f->timeline, device);
     f->account = (struct kr_account){
         .sites = f->sites, .n_sites = 2, .devices = &f->device, .n_devices = 1
     };
@@ -94,15 +84,15 @@ static void close_fixture(struct fixture *f)
         free(f->result.warnings[i]);
     free(f->result.warnings);
     kr_timeline_free(f->timeline);
-    kr_rules_free(f->rules);
 }
 
 /* Two launches of 30 us of one case, at the next site. */
 static void add_case(struct fixture *f, size_t which)
 {
     struct kr_err err = { 0 };
-    struct kr_work work = { cases[which].flop, cases[which].bytes, intern(f, cases[which].dtype) };
-    struct kr_site site = { .name = intern(f, cases[which].name),
+    struct kr_work work = { cases[which].flop, cases[which].bytes,
+                            run_str(f->timeline, cases[which].dtype) };
+    struct kr_site site = { .name = run_str(f->timeline, cases[which].name),
                             .kind = (uint8_t)cases[which].kind,
                             .bytes = cases[which].copy_bytes };
     size_t i = f->timeline->n_sites;
@@ -110,9 +100,7 @@ static void add_case(struct fixture *f, size_t which)
     if (work.flop > 0)
         site.work = kr_timeline_work(f->timeline, work, &err);
     assert_int_equal(kr_timeline_site(f->timeline, &site, &err), i);
-    for (uint16_t k = 0; k < kr_rules_family_count(f->rules); k++)
-        if (strcmp(kr_rules_family(f->rules, k), cases[which].family) == 0)
-            f->tags[i].family = k;
+    f->tags[i].family = run_family(cases[which].family);
     f->tags[i].flags = (uint8_t)cases[which].flags;
     f->sites[i] = (struct kr_stats){ .count = 2, .sum_ns = 60000, .exclusive_ns = 60000 };
 }
@@ -120,7 +108,7 @@ static void add_case(struct fixture *f, size_t which)
 static double bound(struct fixture *f, double sigma, bool is_group)
 {
     const struct kr_predict_input in = {
-        .timeline = f->timeline, .tags = f->tags, .rules = f->rules, .account = &f->account
+        .timeline = f->timeline, .tags = f->tags, .rules = run_rules, .account = &f->account
     };
     const struct kr_selection selection = { .owner = f->owner, .n_sites = f->timeline->n_sites };
     struct kr_sigma_file file = { .entries = &f->entry, .n_entries = 1 };
@@ -209,5 +197,5 @@ int main(void)
         cmocka_unit_test(a_speedup_above_is_refused_unless_forced_and_infinity_is_a_question),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, run_load_rules, run_free_rules);
 }

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "assertions.h"
 #include "mem.h"
 #include "rules.h"
 
@@ -35,21 +36,6 @@ static struct kr_tag match(const struct kr_rules *rules, struct kr_subject subje
 static struct kr_tag match_name(const struct kr_rules *rules, const char *name)
 {
     return match(rules, (struct kr_subject){ name, "", "", KR_KERNEL });
-}
-
-/* Writes text to a new file; the path lives until the next call. */
-static const char *write_file(const char *text)
-{
-    static char path[256];
-    const char *dir = getenv("KREACH_TEST_TMP");
-    int fd;
-
-    snprintf(path, sizeof path, "%s/kreach-rules-XXXXXX", dir ? dir : "/tmp");
-    fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
-    return path;
 }
 
 /* Checks "name<TAB>family<TAB>class" lines; columns tell where the three stand. */
@@ -263,7 +249,7 @@ static void policies_turn_families_into_classes(void **state)
         { "custom-call.3", KR_UNCLASSIFIED, KR_UNCLASSIFIED, KR_UNCLASSIFIED },
         { "unheard_of_thing", KR_UNCLASSIFIED, KR_UNCLASSIFIED, KR_UNCLASSIFIED },
     };
-    const char *path = write_file(partial);
+    const char *path = scratch_file(partial);
     struct kr_rules *standard = load(NULL);
     struct kr_rules *paper = load(&(struct kr_rules_options){ .policy = "paper" });
     struct kr_rules *mine = load(&(struct kr_rules_options){ .policy = path });
@@ -298,7 +284,7 @@ static void the_policy_hash_is_of_what_it_says(void **state)
 
     (void)state;
     for (size_t i = 0; i < KR_COUNT(texts); i++) {
-        const char *path = write_file(texts[i]);
+        const char *path = scratch_file(texts[i]);
         struct kr_rules *rules = load(&(struct kr_rules_options){ .policy = path });
 
         hash[i] = kr_rules_policy_hash(rules);
@@ -339,7 +325,7 @@ static void user_rules_come_first_or_alone(void **state)
         struct kr_rules *rules;
 
         snprintf(text, sizeof text, one_rule, modes[i]);
-        path = write_file(text);
+        path = scratch_file(text);
         rules = load(&(struct kr_rules_options){ .rule_files = &path, .n_rule_files = 1 });
         assert_string_equal(kr_rules_family(rules, match_name(rules, "nvjet_tst").family),
                             "secret");
@@ -361,7 +347,7 @@ static void a_pattern_that_runs_away_is_an_error_that_names_its_rule(void **stat
         "{\"schema\":\"kreach.rules\",\"schema_version\":1,\"mode\":\"extend\",\"rules\":[\n"
         "{\"id\":\"slow\",\"family\":\"x\",\"origin\":\"user\",\"name\":\"^(a+)+$\",\"why\":\"w\"}]"
         "}";
-    const char *path = write_file(text);
+    const char *path = scratch_file(text);
     struct kr_rules *rules =
         load(&(struct kr_rules_options){ .rule_files = &path, .n_rule_files = 1 });
     struct kr_subject subject = { "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "",

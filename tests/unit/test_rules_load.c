@@ -10,36 +10,25 @@
 
 #include <cmocka.h>
 
+#include "assertions.h"
 #include "mem.h"
 #include "rules.h"
 
 #define HEAD "{\"schema\":\"kreach.rules\",\"schema_version\":1,\"mode\":\"replace\",\"rules\":[\n"
 #define RULE "\"family\":\"f\",\"origin\":\"user\",\"why\":\"w\""
 
-static char path[256];
-
-static const char *write_file(const char *text, size_t len)
-{
-    const char *dir = getenv("KREACH_TEST_TMP");
-    int fd;
-
-    snprintf(path, sizeof path, "%s/kreach-load-XXXXXX", dir ? dir : "/tmp");
-    fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, len), (ssize_t)len);
-    close(fd);
-    return path;
-}
+static const char *path; /* of the file of the last text */
 
 static struct kr_rules *load_text(const char *text, bool keep_bad, struct kr_err *err)
 {
-    const char *file = write_file(text, strlen(text));
-    const struct kr_rules_options opt = { .rule_files = &file,
+    const struct kr_rules_options opt = { .rule_files = &path,
                                           .n_rule_files = 1,
                                           .keep_bad_patterns = keep_bad };
-    struct kr_rules *rules = kr_rules_load(&opt, err);
+    struct kr_rules *rules;
 
-    unlink(file);
+    path = scratch_file(text);
+    rules = kr_rules_load(&opt, err);
+    unlink(path);
     return rules;
 }
 
@@ -127,15 +116,14 @@ static void bad_policies_are_refused_with_their_line(void **state)
 
     (void)state;
     for (size_t i = 0; i < KR_COUNT(cases); i++) {
-        const struct kr_rules_options opt = { .policy = write_file(cases[i].text,
-                                                                   strlen(cases[i].text)) };
+        const struct kr_rules_options opt = { .policy = scratch_file(cases[i].text) };
         struct kr_err err = { 0 };
         char place[300];
 
         assert_null(kr_rules_load(&opt, &err));
-        unlink(path);
+        unlink(opt.policy);
         assert_int_equal(err.code, KR_EINPUT);
-        snprintf(place, sizeof place, "%s:%zu: ", path, cases[i].line);
+        snprintf(place, sizeof place, "%s:%zu: ", opt.policy, cases[i].line);
         if (!strstr(err.msg, place))
             fail_msg("case %zu: wanted '%s', got '%s'", i, place, err.msg);
     }

@@ -11,29 +11,16 @@
 
 #include "mem.h"
 #include "predict.h"
+#include "runs.h"
 
 #define HEAD "{\"schema\": \"kreach.shares\", \"schema_version\": 1,\n"
 
-static int load_rules(void **state)
-{
-    struct kr_err err = { 0 };
-
-    *state = kr_rules_load(NULL, &err);
-    return *state ? 0 : -1;
-}
-
-static int free_rules(void **state)
-{
-    kr_rules_free(*state);
-    return 0;
-}
-
-static struct kr_run read_run(const struct kr_rules *rules, const char *text)
+static struct kr_run read_run(const char *text)
 {
     struct kr_run run = { 0 };
     struct kr_err err = { 0 };
 
-    if (!kr_shares_read_mem("s.json", text, strlen(text), rules, &run, &err))
+    if (!kr_shares_read_mem("s.json", text, strlen(text), run_rules, &run, &err))
         fail_msg("%s", err.msg);
     return run;
 }
@@ -81,8 +68,9 @@ static const struct {
 
 static void shares_become_a_run_of_that_shape(void **state)
 {
+    (void)state;
     for (size_t i = 0; i < KR_COUNT(readings); i++) {
-        struct kr_run run = read_run(*state, readings[i].text);
+        struct kr_run run = read_run(readings[i].text);
         enum kr_class cls = readings[i].cls;
         double frac = share_of(&run, readings[i].name, &cls);
 
@@ -99,12 +87,13 @@ static void shares_become_a_run_of_that_shape(void **state)
 static void a_known_name_is_classified_by_the_rules(void **state)
 {
     struct kr_run run =
-        read_run(*state, HEAD "\"shares\": [{\"name\": \"void at::native::(anonymous namespace)::"
-                              "EmbeddingBag_updateOutputKernel_sum_mean<float, int>(int)\", "
-                              "\"frac\": 0.374}]}");
+        read_run(HEAD "\"shares\": [{\"name\": \"void at::native::(anonymous namespace)::"
+                      "EmbeddingBag_updateOutputKernel_sum_mean<float, int>(int)\", "
+                      "\"frac\": 0.374}]}");
     const struct kr_tag *tag = &run.account.kernels_rows[1].tag;
 
-    assert_string_equal(kr_rules_family(*state, tag->family), "embedding");
+    (void)state;
+    assert_string_equal(kr_rules_family(run_rules, tag->family), "embedding");
     assert_int_equal(tag->cls, KR_ADDRESSABLE);
     kr_run_free(&run);
 }
@@ -140,11 +129,12 @@ static const struct {
 
 static void a_broken_list_is_refused_with_its_line(void **state)
 {
+    (void)state;
     for (size_t i = 0; i < KR_COUNT(broken); i++) {
         struct kr_run run = { 0 };
         struct kr_err err = { 0 };
 
-        if (kr_shares_read_mem("s.json", broken[i].text, strlen(broken[i].text), *state, &run,
+        if (kr_shares_read_mem("s.json", broken[i].text, strlen(broken[i].text), run_rules, &run,
                                &err))
             fail_msg("accepted: %s", broken[i].text);
         assert_int_equal(err.code, KR_EINPUT);
@@ -166,13 +156,14 @@ static void the_articles_figure_comes_out_of_the_shipped_files(void **state)
     struct kr_err err = { 0 };
     char path[512];
 
+    (void)state;
     snprintf(path, sizeof path, "%sarticle-dlrm.shares.json", dir);
-    if (!kr_shares_read(path, *state, &run, &err))
+    if (!kr_shares_read(path, run_rules, &run, &err))
         fail_msg("%s", err.msg);
     snprintf(path, sizeof path, "%sarticle-dlrm.sigma.json", dir);
     if (!kr_sigma_read(path, &sigma, &err))
         fail_msg("%s", err.msg);
-    in = (struct kr_predict_input){ run.timeline, run.tags, *state, &run.window, &run.account };
+    in = (struct kr_predict_input){ run.timeline, run.tags, run_rules, &run.window, &run.account };
     if (!kr_predict_run(&in, &sigma, &opt, &r, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(r.predictions[1].mode, KR_PREDICT_WIN_RATE);
@@ -193,5 +184,5 @@ int main(void)
         cmocka_unit_test(the_articles_figure_comes_out_of_the_shipped_files),
     };
 
-    return cmocka_run_group_tests(tests, load_rules, free_rules);
+    return cmocka_run_group_tests(tests, run_load_rules, run_free_rules);
 }

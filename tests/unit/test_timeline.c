@@ -9,40 +9,21 @@
 #include <cmocka.h>
 
 #include "mem.h"
-#include "timeline.h"
+#include "runs.h"
 
-static struct kr_timeline *new_timeline(void)
-{
-    struct kr_err err = { 0 };
-    struct kr_timeline *t = kr_timeline_new(&err);
-
-    assert_non_null(t);
-    return t;
-}
-
-/* One kernel of the given name on a stream of device 0. */
+/* One kernel of the given name on a stream of device 0; all have the same correlation. */
 static void add(struct kr_timeline *t, const char *name, int64_t stream, int64_t start_ns,
                 uint64_t dur_ns)
 {
     struct kr_err err = { 0 };
-    struct kr_site site = { .kind = KR_KERNEL };
-    struct kr_track track = { .stream = stream };
-    struct kr_event event = { .start_ns = start_ns, .dur_ns = dur_ns };
+    const struct kr_event event = { .start_ns = start_ns,
+                                    .dur_ns = dur_ns,
+                                    .site = run_kernel(t, name),
+                                    .correlation = 1,
+                                    .lead_ns = KR_LEAD_UNKNOWN,
+                                    .track = run_track(t, 0, stream) };
 
-    site.name = kr_strpool_intern(t->strings, name, strlen(name), &err);
-    track.device = kr_timeline_device(t, 0, &err);
-    event.site = kr_timeline_site(t, &site, &err);
-    event.track = (uint16_t)kr_timeline_track(t, track, &err);
-    event.correlation = 1;
-    event.lead_ns = KR_LEAD_UNKNOWN;
     assert_true(kr_timeline_add_event(t, event, &err));
-}
-
-static void finish(struct kr_timeline *t)
-{
-    struct kr_err err = { 0 };
-
-    assert_true(kr_timeline_finish(t, &err));
 }
 
 static void strings_are_kept_once_and_byte_for_byte(void **state)
@@ -72,7 +53,7 @@ static void strings_are_kept_once_and_byte_for_byte(void **state)
 
 static void equal_sites_share_an_index_and_any_field_tells_them_apart(void **state)
 {
-    struct kr_timeline *t = new_timeline();
+    struct kr_timeline *t = run_new();
     struct kr_err err = { 0 };
     struct kr_site site = { .name = 1, .grid = { 1, 2, 3 } };
     uint32_t first = kr_timeline_site(t, &site, &err);
@@ -94,12 +75,12 @@ static void equal_sites_share_an_index_and_any_field_tells_them_apart(void **sta
 
 static void events_come_out_in_time_order_and_disorder_is_counted(void **state)
 {
-    struct kr_timeline *t = new_timeline();
+    struct kr_timeline *t = run_new();
 
     (void)state;
     for (int64_t i = 999; i >= 0; i--)
         add(t, "k", 7, i * 10, 5);
-    finish(t);
+    run_finish(t);
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(t->events[i].start_ns, (int64_t)i * 10);
     assert_int_equal(t->warnings[KR_WARN_OUT_OF_ORDER].count, 999);
@@ -110,13 +91,13 @@ static void events_come_out_in_time_order_and_disorder_is_counted(void **state)
 
 static void twins_are_counted_and_kept(void **state)
 {
-    struct kr_timeline *t = new_timeline();
+    struct kr_timeline *t = run_new();
 
     (void)state;
     add(t, "k", 7, 10, 5);
     add(t, "k", 7, 10, 5);
     add(t, "k", 8, 10, 5);
-    finish(t);
+    run_finish(t);
     assert_int_equal(t->n_events, 3);
     assert_int_equal(t->warnings[KR_WARN_DUPLICATE].count, 1);
     kr_timeline_free(t);
@@ -125,14 +106,14 @@ static void twins_are_counted_and_kept(void **state)
 /* One corrupt duration must not pass for a long kernel (and dependent launches must). */
 static void a_duration_that_swallows_its_successors_is_flagged(void **state)
 {
-    struct kr_timeline *t = new_timeline();
+    struct kr_timeline *t = run_new();
 
     (void)state;
     add(t, "corrupt", 7, 0, 50000000);
     for (int64_t i = 1; i <= 6; i++)
         add(t, "k", 7, i * 100000, 90000);
     add(t, "beside", 8, 100, 40000000);
-    finish(t);
+    run_finish(t);
     assert_int_equal(t->warnings[KR_WARN_OVERRUN].count, 1);
     assert_int_equal(t->events[0].flags, KR_EVENT_OVERRUN);
     assert_int_equal(t->events[1].flags, 0);
@@ -142,21 +123,21 @@ static void a_duration_that_swallows_its_successors_is_flagged(void **state)
 
 static void programmatic_dependent_launch_is_not_an_overrun(void **state)
 {
-    struct kr_timeline *t = new_timeline();
+    struct kr_timeline *t = run_new();
 
     (void)state;
     for (int64_t i = 0; i < 100; i++) {
         add(t, "gemm", 7, i * 100000, 60000);
         add(t, "splitKreduce", 7, i * 100000 + 52000, 9000);
     }
-    finish(t);
+    run_finish(t);
     assert_int_equal(t->warnings[KR_WARN_OVERRUN].count, 0);
     kr_timeline_free(t);
 }
 
 static void one_stream_id_on_two_devices_is_two_tracks(void **state)
 {
-    struct kr_timeline *t = new_timeline();
+    struct kr_timeline *t = run_new();
     struct kr_err err = { 0 };
     uint32_t d0 = kr_timeline_device(t, 0, &err);
     uint32_t d1 = kr_timeline_device(t, 1, &err);
@@ -172,7 +153,7 @@ static void one_stream_id_on_two_devices_is_two_tracks(void **state)
 
 static void more_streams_than_the_model_holds_is_an_error_not_a_wrap(void **state)
 {
-    struct kr_timeline *t = new_timeline();
+    struct kr_timeline *t = run_new();
     struct kr_err err = { 0 };
 
     (void)state;

@@ -1,21 +1,36 @@
-/* Small timelines for tests: sites by name, events by track. Any failure ends the test. */
-#ifndef KR_TEST_RUNS_H
-#define KR_TEST_RUNS_H
+#include "runs.h"
 
-#include <stdlib.h>
-#include <string.h>
+struct kr_rules *run_rules;
 
-#include "timeline.h"
+int run_load_rules(void **state)
+{
+    struct kr_err err = { 0 };
 
-/* cmocka's headers, in the order it asks for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+    (void)state;
+    run_rules = kr_rules_load(NULL, &err);
+    if (!run_rules)
+        print_error("%s\n", err.msg);
+    return run_rules ? 0 : -1;
+}
 
-#include <cmocka.h>
+int run_free_rules(void **state)
+{
+    (void)state;
+    kr_rules_free(run_rules);
+    run_rules = NULL;
+    return 0;
+}
 
-static inline struct kr_timeline *run_new(void)
+uint16_t run_family(const char *name)
+{
+    for (uint16_t i = 0; i < kr_rules_family_count(run_rules); i++)
+        if (strcmp(kr_rules_family(run_rules, i), name) == 0)
+            return i;
+    fail_msg("no family '%s'", name);
+    return 0;
+}
+
+struct kr_timeline *run_new(void)
 {
     struct kr_err err = { 0 };
     struct kr_timeline *t = kr_timeline_new(&err);
@@ -24,7 +39,7 @@ static inline struct kr_timeline *run_new(void)
     return t;
 }
 
-static inline uint32_t run_str(struct kr_timeline *t, const char *s)
+uint32_t run_str(struct kr_timeline *t, const char *s)
 {
     struct kr_err err = { 0 };
     const uint32_t id = kr_strpool_intern(t->strings, s, strlen(s), &err);
@@ -33,8 +48,7 @@ static inline uint32_t run_str(struct kr_timeline *t, const char *s)
     return id;
 }
 
-/* The track of a stream of a device; both are added when new. */
-static inline uint16_t run_track(struct kr_timeline *t, int64_t device, int64_t stream)
+uint16_t run_track(struct kr_timeline *t, int64_t device, int64_t stream)
 {
     struct kr_err err = { 0 };
     const uint32_t index = kr_timeline_device(t, device, &err);
@@ -45,7 +59,7 @@ static inline uint16_t run_track(struct kr_timeline *t, int64_t device, int64_t 
     return (uint16_t)track;
 }
 
-static inline uint32_t run_add_site(struct kr_timeline *t, const struct kr_site *site)
+uint32_t run_add_site(struct kr_timeline *t, const struct kr_site *site)
 {
     struct kr_err err = { 0 };
     const uint32_t id = kr_timeline_site(t, site, &err);
@@ -54,9 +68,7 @@ static inline uint32_t run_add_site(struct kr_timeline *t, const struct kr_site 
     return id;
 }
 
-/* A site with a name and an op ("" = unknown). */
-static inline uint32_t run_site(struct kr_timeline *t, enum kr_kind kind, const char *name,
-                                const char *op)
+uint32_t run_site(struct kr_timeline *t, enum kr_kind kind, const char *name, const char *op)
 {
     struct kr_site site = { .kind = (uint8_t)kind };
 
@@ -65,14 +77,13 @@ static inline uint32_t run_site(struct kr_timeline *t, enum kr_kind kind, const 
     return run_add_site(t, &site);
 }
 
-static inline uint32_t run_kernel(struct kr_timeline *t, const char *name)
+uint32_t run_kernel(struct kr_timeline *t, const char *name)
 {
     return run_site(t, KR_KERNEL, name, "");
 }
 
-/* An event launched lead_ns before it starts (KR_LEAD_UNKNOWN). */
-static inline void run_launch(struct kr_timeline *t, uint16_t track, uint32_t site,
-                              int64_t start_ns, uint64_t dur_ns, uint32_t lead_ns)
+void run_launch(struct kr_timeline *t, uint16_t track, uint32_t site, int64_t start_ns,
+                uint64_t dur_ns, uint32_t lead_ns)
 {
     static uint32_t correlation;
     struct kr_err err = { 0 };
@@ -87,14 +98,14 @@ static inline void run_launch(struct kr_timeline *t, uint16_t track, uint32_t si
     assert_true(kr_timeline_add_event(t, e, &err));
 }
 
-static inline void run_event(struct kr_timeline *t, uint16_t track, uint32_t site, int64_t start_ns,
-                             uint64_t dur_ns)
+void run_event(struct kr_timeline *t, uint16_t track, uint32_t site, int64_t start_ns,
+               uint64_t dur_ns)
 {
     run_launch(t, track, site, start_ns, dur_ns, KR_LEAD_UNKNOWN);
 }
 
-static inline void run_annotation(struct kr_timeline *t, const char *thread, const char *name,
-                                  int64_t start_ns, uint64_t dur_ns)
+void run_annotation(struct kr_timeline *t, const char *thread, const char *name, int64_t start_ns,
+                    uint64_t dur_ns)
 {
     struct kr_err err = { 0 };
     const struct kr_annotation a = { .start_ns = start_ns,
@@ -106,9 +117,8 @@ static inline void run_annotation(struct kr_timeline *t, const char *thread, con
     assert_true(kr_timeline_add_annotation(t, a, &err));
 }
 
-/* The device's twin of an annotation. */
-static inline void run_twin(struct kr_timeline *t, uint16_t track, const char *name,
-                            int64_t start_ns, uint64_t dur_ns)
+void run_twin(struct kr_timeline *t, uint16_t track, const char *name, int64_t start_ns,
+              uint64_t dur_ns)
 {
     struct kr_err err = { 0 };
     const struct kr_annotation a = { .start_ns = start_ns,
@@ -120,18 +130,15 @@ static inline void run_twin(struct kr_timeline *t, uint16_t track, const char *n
     assert_true(kr_timeline_add_annotation(t, a, &err));
 }
 
-static inline void run_finish(struct kr_timeline *t)
+void run_finish(struct kr_timeline *t)
 {
     struct kr_err err = { 0 };
 
     assert_true(kr_timeline_finish(t, &err));
 }
 
-/* A small generator of reproducible numbers (a linear congruential one; high bits only). */
-static inline uint32_t run_random(uint64_t *state)
+uint32_t run_random(uint64_t *state)
 {
     *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (uint32_t)(*state >> 33);
 }
-
-#endif
