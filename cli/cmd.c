@@ -122,7 +122,7 @@ static void print_json_error(FILE *out, const struct kr_err *err)
     else
         kr_json_u64(&json, "offset_bytes", err->offset);
     kr_json_end(&json);
-    fflush(out);
+    (void)fflush(out);
 }
 
 static int report_error(const struct invocation *inv, const struct kr_err *err)

@@ -123,7 +123,7 @@ bool kr_output_commit(struct kr_output *out, struct kr_err *err)
 void kr_output_discard(struct kr_output *out)
 {
     if (out->owned)
-        fclose(out->file);
+        (void)fclose(out->file);
     if (out->temporary)
         unlink(out->temporary);
     free(out->temporary);

@@ -67,11 +67,11 @@ void kr_term_progress(void *stream, uint64_t done_bytes, uint64_t total_bytes)
                 100.0 * (double)done_bytes / (double)total_bytes, (double)total_bytes / 1e6);
     else
         fprintf(stream, "\rreading: %.0f MB\033[K", mb);
-    fflush(stream);
+    (void)fflush(stream);
 }
 
 void kr_term_progress_end(FILE *stream)
 {
     fputs("\r\033[K", stream);
-    fflush(stream);
+    (void)fflush(stream);
 }

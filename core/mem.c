@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 void *kr_xcalloc(size_t n, size_t size, struct kr_err *err)
 {
@@ -54,9 +55,11 @@ char *kr_xstrndup(const char *s, size_t len, struct kr_err *err)
 
 uint64_t kr_random_seed(void)
 {
+    struct timespec now = { 0 };
     uint64_t seed;
 
-    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) != (ssize_t)sizeof seed)
-        seed = (uint64_t)(uintptr_t)&seed; /* early boot: address space randomisation must do */
-    return seed;
+    if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed)
+        return seed;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now); /* early boot: better than nothing */
+    return (uint64_t)now.tv_nsec * UINT64_C(0x9e3779b97f4a7c15);
 }
