@@ -354,7 +354,7 @@ static void tell_losses(const struct session *s)
     lossy |= tell_loss(s, sum->blind, "processes that cannot know what was dropped");
     lossy |= tell_loss(s, sum->bad_times, "records whose times were lost");
     lossy |= tell_loss(s, sum->missing, "records counted and not in the file");
-    lossy |= tell_loss(s, sum->damaged, "damaged stretches left out");
+    lossy |= tell_loss(s, sum->damaged, "damaged stretches");
     lossy |= tell_loss(s, sum->not_ended,
                        "processes without a clean end (their last moments may be missing)");
     lossy |= tell_loss(s, sum->held, "processes that lost CUPTI to another client");

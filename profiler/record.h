@@ -124,8 +124,8 @@ struct kr_record_own {
 
 /**
  * Puts the parts in a folder into one file: the recorder's own section, then the sections of the
- * processes by their start. Only intact chunks are copied; a torn tail is what makes its section
- * end uncleanly.
+ * processes by their start. Torn tails are left out, which leaves their sections without a clean
+ * end; other damage is copied, for the reader to count.
  * @param out  NULL = only sum up
  * @return false with KR_EINPUT or KR_EOUTPUT.
  */

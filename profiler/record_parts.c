@@ -77,9 +77,8 @@ static bool put(FILE *out, const void *data, size_t len, struct kr_record_sum *s
     return true;
 }
 
-/* Walks over a part: sums its sections up, or copies their intact chunks. */
-static bool walk_part(const struct kr_part_bytes *map, FILE *out, struct kr_record_sum *sum,
-                      struct kr_err *err)
+/* Sums the sections of a part up; returns where its torn tail begins, or its length. */
+static size_t sum_part(const struct kr_part_bytes *map, struct kr_record_sum *sum)
 {
     struct kr_section section = { 0 };
     struct kr_chunks walk;
@@ -88,25 +87,19 @@ static bool walk_part(const struct kr_part_bytes *map, FILE *out, struct kr_reco
 
     kr_chunks_start(&walk, map->data, map->len);
     while (kr_chunks_next(&walk, &chunk)) {
-        bool head = chunk.type == KREACH_HEAD;
-
         if (chunk.type == KR_CHUNK_SIGNATURE)
             continue;
-        if (open && head) {
+        if (open && chunk.type == KREACH_HEAD) {
             count_section(sum, &section);
             section = (struct kr_section){ 0 };
         }
-        if (out && (head || !open) && !put(out, KREACH_SIGNATURE, KREACH_SIGNATURE_BYTES, sum, err))
-            return false;
         open = true;
         kr_section_note(&section, &chunk);
-        if (out && !put(out, walk.data + chunk.offset, walk.at - chunk.offset, sum, err))
-            return false;
     }
     if (open)
         count_section(sum, &section);
     sum->damaged += walk.damaged;
-    return true;
+    return walk.torn ? walk.torn_at : map->len;
 }
 
 /* The process that wrote a part; zeros when the part does not say. */
@@ -174,16 +167,32 @@ bool kr_parts_list(const char *folder, struct kr_parts *parts, struct kr_err *er
     return good;
 }
 
-static bool walk_all(const struct kr_parts *parts, FILE *out, struct kr_record_sum *sum,
+static bool sum_all(const struct kr_parts *parts, struct kr_record_sum *sum, struct kr_err *err)
+{
+    for (size_t i = 0; i < parts->n; i++) {
+        struct kr_part_bytes map;
+
+        if (!kr_part_map(parts->folder, parts->items[i].name, &map, err))
+            return false;
+        parts->items[i].whole_bytes = sum_part(&map, sum);
+        kr_part_unmap(&map);
+    }
+    return true;
+}
+
+static bool copy_all(const struct kr_parts *parts, FILE *out, struct kr_record_sum *sum,
                      struct kr_err *err)
 {
     for (size_t i = 0; i < parts->n; i++) {
+        size_t len = parts->items[i].whole_bytes;
         struct kr_part_bytes map;
         bool good;
 
         if (!kr_part_map(parts->folder, parts->items[i].name, &map, err))
             return false;
-        good = walk_part(&map, out, sum, err);
+        if (len > map.len) /* its process still runs and took something back */
+            len = map.len;
+        good = put(out, map.data, len, sum, err);
         kr_part_unmap(&map);
         if (!good)
             return false;
@@ -251,16 +260,13 @@ bool kr_record_collect(const char *folder, const struct kr_record_own *own, FILE
 {
     struct kr_parts parts;
     struct kr_bytes head = { 0 };
-    struct kr_record_sum written = { 0 };
     bool good;
 
     *sum = (struct kr_record_sum){ 0 };
-    good = kr_parts_list(folder, &parts, err) && walk_all(&parts, NULL, sum, err);
-    if (good && out) {
+    good = kr_parts_list(folder, &parts, err) && sum_all(&parts, sum, err);
+    if (good && out)
         good = make_own(own, sum->processes, &head, err) &&
-               put(out, head.data, head.len, &written, err) && walk_all(&parts, out, &written, err);
-        sum->file_bytes = written.file_bytes;
-    }
+               put(out, head.data, head.len, sum, err) && copy_all(&parts, out, sum, err);
     kr_bytes_free(&head);
     free(parts.items);
     return good;

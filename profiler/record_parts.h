@@ -10,6 +10,7 @@
 struct kr_part {
     char name[NAME_MAX + 1];
     uint64_t started_ticks, pid; /* of its process; 0 = the part does not say */
+    size_t whole_bytes;          /* up to a torn tail; known once summed up */
 };
 
 struct kr_parts {

@@ -525,6 +525,69 @@ static void write_part(uint64_t pid, void (*put)(struct kr_build *b))
     kr_build_free(&b);
 }
 
+/* Two processes: one with losses, damaged bytes and a torn tail, one that is whole. */
+static void build_lossy_parts(void)
+{
+    struct kr_build b = { 0 };
+    size_t damaged;
+
+    assert_int_equal(mkdir("parts", 0700), 0);
+    kr_build_section(&b, 2);
+    kr_build_one_kernel(&b, "lossy");
+    for (uint32_t i = 1; i <= 3; i++) {
+        damaged = b.file.len;
+        kr_build_events(&b, &(struct kr_build_work){ 0, 0, 100 * i, 10, i }, 1);
+    }
+    kr_build_chunk(&b, KREACH_LOST,
+                   KR_FIELDS(KR_V(1), KR_V(9), KR_V(0), KR_S(0), KR_S(0), KR_T("")));
+    kr_build_chunk(&b, KREACH_LOST,
+                   KR_FIELDS(KR_V(2), KR_V(5), KR_V(0), KR_S(0), KR_S(0), KR_T("")));
+    kr_build_chunk(&b, KREACH_LOST,
+                   KR_FIELDS(KR_V(8), KR_V(0), KR_V(0), KR_S(0), KR_S(0), KR_T("")));
+    kr_build_chunk(&b, KREACH_TOTALS, KR_FIELDS(KR_V(KREACH_TOTAL_KERNELS), KR_V(3)));
+    kr_build_end(&b, 3);
+    b.file.data[damaged + 20] ^= 1;
+    write_file("parts/a.part", b.file.data, b.file.len - 3);
+    kr_build_free(&b);
+    kr_build_process(&b, 1, "whole", 4);
+    write_file("parts/b.part", b.file.data, b.file.len);
+    kr_build_free(&b);
+}
+
+static void what_was_lost_is_summed_up_and_said_again_by_the_file(void **state)
+{
+    static const struct kr_record_fact facts[] = { { "recorder", "test" }, { 0 } };
+    const struct kr_record_own own = { .run_id = "0123456789abcdef", .facts = facts };
+    FILE *out = fopen("r.kreach", "wb");
+    struct kr_record_sum sum;
+    struct kr_err err = { 0 };
+    struct kr_timeline *t;
+
+    (void)state;
+    build_lossy_parts();
+    assert_non_null(out);
+    assert_true(kr_record_collect("parts", &own, out, &sum, &err));
+    assert_int_equal(ftell(out), sum.file_bytes);
+    fclose(out);
+    assert_int_equal(sum.processes, 2);
+    assert_int_equal(sum.works, 6);
+    assert_int_equal(sum.dropped, 9);
+    assert_int_equal(sum.blind, 1);
+    assert_int_equal(sum.bad_times, 5);
+    assert_int_equal(sum.missing, 1);
+    assert_int_equal(sum.damaged, 1);
+    assert_int_equal(sum.not_ended, 1);
+    t = read_recording("r.kreach");
+    assert_int_equal(t->n_events, 6);
+    assert_int_equal(t->tracks[0].process, 1); /* in the order in which they started */
+    assert_int_equal(t->warnings[KR_WARN_DAMAGED].count, 1);
+    assert_int_equal(t->warnings[KR_WARN_TRUNCATED].count, 0);
+    assert_int_equal(t->warnings[KR_WARN_NOT_ENDED].count, 1);
+    assert_int_equal(t->warnings[KR_WARN_TOTALS].count, 1);
+    assert_int_equal(t->warnings[KR_WARN_NO_SECTION].count, 0);
+    kr_timeline_free(t);
+}
+
 static void another_process_of_the_same_number_is_not_waited_for(void **state)
 {
     struct kr_record_signals signals;
@@ -687,6 +750,7 @@ int main(void)
         cmocka_unit_test_setup(the_programs_signal_mask_is_as_it_was, set_up),
         cmocka_unit_test_setup(termination_is_passed_on, set_up),
         cmocka_unit_test_setup(processes_that_outlive_the_program_are_waited_for, set_up),
+        cmocka_unit_test_setup(what_was_lost_is_summed_up_and_said_again_by_the_file, set_up),
         cmocka_unit_test_setup(another_process_of_the_same_number_is_not_waited_for, set_up),
         cmocka_unit_test_setup(steps_are_the_repeating_range_that_covers_most_or_the_named_one,
                                set_up),
