@@ -25,8 +25,6 @@ struct making {
     size_t *next;        /* by row: next free place in durations */
 };
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int compare_strings(const struct kr_timeline *t, uint32_t a, uint32_t b)
 {
     return a == b ? 0 : strcmp(kr_timeline_str(t, a), kr_timeline_str(t, b));
@@ -46,28 +44,28 @@ static int order_sites(const void *user, uint32_t a_id, uint32_t b_id)
     if (!order)
         order = compare_strings(t, a->annotation, b->annotation);
     if (!order)
-        order = COMPARE(a->graph_id, b->graph_id);
+        order = KR_COMPARE(a->graph_id, b->graph_id);
     if (!order)
-        order = COMPARE(a->graph_node_id, b->graph_node_id);
+        order = KR_COMPARE(a->graph_node_id, b->graph_node_id);
     if (!order)
-        order = COMPARE(a->bytes, b->bytes);
+        order = KR_COMPARE(a->bytes, b->bytes);
     if (!order)
-        order = COMPARE(a->registers, b->registers);
+        order = KR_COMPARE(a->registers, b->registers);
     if (!order)
-        order = COMPARE(a->shared_bytes, b->shared_bytes);
+        order = KR_COMPARE(a->shared_bytes, b->shared_bytes);
     if (!order)
         order = memcmp(a->grid, b->grid, sizeof a->grid);
     if (!order)
         order = memcmp(a->block, b->block, sizeof a->block);
     if (!order)
-        order = COMPARE(t->works[a->work].flop, t->works[b->work].flop);
-    return order ? order : COMPARE(t->works[a->work].bytes, t->works[b->work].bytes);
+        order = KR_COMPARE(t->works[a->work].flop, t->works[b->work].flop);
+    return order ? order : KR_COMPARE(t->works[a->work].bytes, t->works[b->work].bytes);
 }
 
 static int order_ids(const void *user, uint32_t a_id, uint32_t b_id)
 {
     (void)user;
-    return COMPARE(a_id, b_id);
+    return KR_COMPARE(a_id, b_id);
 }
 
 static bool touches(const struct making *m, const struct kr_event *e)
@@ -174,14 +172,25 @@ static void set_time(struct kr_time *time, uint64_t wall_ns, uint64_t busy_ns,
     time->memset_sum_ns = kind_sum_ns[KR_MEMSET];
 }
 
-static void add_time(struct kr_time *to, const struct kr_time *from)
+void kr_time_add(struct kr_time *sum, const struct kr_time *more)
 {
-    to->wall_ns += from->wall_ns;
-    to->busy_ns += from->busy_ns;
-    to->idle_ns += from->idle_ns;
-    to->kernel_sum_ns += from->kernel_sum_ns;
-    to->memcpy_sum_ns += from->memcpy_sum_ns;
-    to->memset_sum_ns += from->memset_sum_ns;
+    sum->wall_ns += more->wall_ns;
+    sum->busy_ns += more->busy_ns;
+    sum->idle_ns += more->idle_ns;
+    sum->kernel_sum_ns += more->kernel_sum_ns;
+    sum->memcpy_sum_ns += more->memcpy_sum_ns;
+    sum->memset_sum_ns += more->memset_sum_ns;
+}
+
+void kr_stats_add(struct kr_stats *sum, const struct kr_stats *more)
+{
+    if (more->count && (sum->count == 0 || more->min_ns < sum->min_ns))
+        sum->min_ns = more->min_ns;
+    if (more->max_ns > sum->max_ns)
+        sum->max_ns = more->max_ns;
+    sum->count += more->count;
+    sum->sum_ns += more->sum_ns;
+    sum->exclusive_ns += more->exclusive_ns;
 }
 
 static uint64_t window_ns(const struct kr_window *w)
@@ -197,7 +206,7 @@ static void close_device(struct making *m, uint32_t device)
 
     d->device = device;
     set_time(&d->time, window_ns(m->window), s->busy_ns, s->kind_sum_ns);
-    add_time(&m->out->time, &d->time);
+    kr_time_add(&m->out->time, &d->time);
     d->collective_ns = s->collective_ns;
     d->collective_exposed_ns = s->collective_exposed_ns;
     d->gaps = s->gaps;
@@ -262,14 +271,14 @@ static bool close_steps(struct making *m, struct kr_err *err)
 static int compare_tags(const struct kr_tag *a, const struct kr_tag *b)
 {
     if (a->cls != b->cls)
-        return COMPARE(a->cls, b->cls);
+        return KR_COMPARE(a->cls, b->cls);
     if (a->family != b->family)
-        return COMPARE(a->family, b->family);
+        return KR_COMPARE(a->family, b->family);
     if (a->origin != b->origin)
-        return COMPARE(a->origin, b->origin);
+        return KR_COMPARE(a->origin, b->origin);
     if (a->flags != b->flags)
-        return COMPARE(a->flags, b->flags);
-    return COMPARE(a->rule, b->rule);
+        return KR_COMPARE(a->flags, b->flags);
+    return KR_COMPARE(a->rule, b->rule);
 }
 
 /* Sites of one row side by side, rows of one family and families of one class too. */
@@ -280,14 +289,7 @@ static int compare_rows(const void *pa, const void *pb, void *arg)
     const uint32_t b = *(const uint32_t *)pb;
     const int order = compare_tags(&m->tags[a], &m->tags[b]);
 
-    return order ? order : COMPARE(m->t->sites[a].name, m->t->sites[b].name);
-}
-
-static void add_stats(struct kr_stats *to, const struct kr_stats *from)
-{
-    to->count += from->count;
-    to->sum_ns += from->sum_ns;
-    to->exclusive_ns += from->exclusive_ns;
+    return order ? order : KR_COMPARE(m->t->sites[a].name, m->t->sites[b].name);
 }
 
 /* Groups the sites with any time or count into rows; `met` holds their indices. */
@@ -318,7 +320,7 @@ static bool make_rows(struct making *m, uint32_t *met, size_t n_met, struct kr_e
             row->op = site->op;
             largest_ns = exclusive_ns;
         }
-        add_stats(&row->stats, &a->sites[met[i]]);
+        kr_stats_add(&row->stats, &a->sites[met[i]]);
         m->row_of_site[met[i]] = (uint32_t)(a->n_kernels_rows - 1);
     }
     return true;
@@ -375,7 +377,7 @@ static bool make_groups(struct making *m, struct kr_err *err)
                 (struct kr_row_family){ .family = tag->family, .cls = tag->cls };
         set_spread(&row->stats, durations);
         durations += row->stats.count;
-        add_stats(&a->families[a->n_families - 1].stats, &row->stats);
+        kr_stats_add(&a->families[a->n_families - 1].stats, &row->stats);
     }
     durations = m->durations;
     for (size_t i = 0; i < a->n_families; i++) {
@@ -383,7 +385,7 @@ static bool make_groups(struct making *m, struct kr_err *err)
 
         set_spread(&family->stats, durations);
         durations += family->stats.count;
-        add_stats(&a->classes[family->cls], &family->stats);
+        kr_stats_add(&a->classes[family->cls], &family->stats);
     }
     durations = m->durations;
     for (size_t i = 0; i < KR_CLASS_COUNT; i++) {
@@ -398,7 +400,7 @@ static int compare_kernel_rows(const void *pa, const void *pb, void *arg)
     const struct kr_row_kernel *a = pa;
     const struct kr_row_kernel *b = pb;
     const struct making *m = arg;
-    int order = COMPARE(b->stats.exclusive_ns, a->stats.exclusive_ns);
+    int order = KR_COMPARE(b->stats.exclusive_ns, a->stats.exclusive_ns);
 
     if (!order)
         order = compare_strings(m->t, a->name, b->name);
@@ -412,11 +414,11 @@ static int compare_family_rows(const void *pa, const void *pb, void *arg)
     const struct kr_row_family *a = pa;
     const struct kr_row_family *b = pb;
     const struct making *m = arg;
-    int order = COMPARE(b->stats.exclusive_ns, a->stats.exclusive_ns);
+    int order = KR_COMPARE(b->stats.exclusive_ns, a->stats.exclusive_ns);
 
     if (!order)
         order = strcmp(kr_rules_family(m->rules, a->family), kr_rules_family(m->rules, b->family));
-    return order ? order : COMPARE(a->cls, b->cls);
+    return order ? order : KR_COMPARE(a->cls, b->cls);
 }
 
 static bool count_kinds(struct making *m, struct kr_err *err)

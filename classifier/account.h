@@ -28,6 +28,15 @@ struct kr_stats {
     uint64_t min_ns, median_ns, max_ns; /* of the whole durations of counted events; 0 for none */
 };
 
+/** Adds times of another run or device. */
+void kr_time_add(struct kr_time *sum, const struct kr_time *more);
+
+/**
+ * Adds what more launches took. Their median cannot be told from two medians: the sum keeps its
+ * own. Time without a count is that of launches that began before the window; it counts as time.
+ */
+void kr_stats_add(struct kr_stats *sum, const struct kr_stats *more);
+
 struct kr_row_family {
     uint16_t family;
     uint8_t cls;

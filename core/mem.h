@@ -8,6 +8,9 @@
 
 #define KR_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Order of two numbers as qsort wants it: below, equal to or above 0. Each is evaluated twice. */
+#define KR_COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
 /** Zeroed memory of n items, or NULL with err filled (KR_ENOMEM). Freed with free(). */
 void *kr_xcalloc(size_t n, size_t size, struct kr_err *err);
 

@@ -282,22 +282,20 @@ bool kr_timeline_add_annotation(struct kr_timeline *t, struct kr_annotation a, s
     return true;
 }
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int compare_events(const void *pa, const void *pb)
 {
     const struct kr_event *a = pa;
     const struct kr_event *b = pb;
 
     if (a->start_ns != b->start_ns)
-        return COMPARE(a->start_ns, b->start_ns);
+        return KR_COMPARE(a->start_ns, b->start_ns);
     if (a->track != b->track)
-        return COMPARE(a->track, b->track);
+        return KR_COMPARE(a->track, b->track);
     if (a->correlation != b->correlation)
-        return COMPARE(a->correlation, b->correlation);
+        return KR_COMPARE(a->correlation, b->correlation);
     if (a->site != b->site)
-        return COMPARE(a->site, b->site);
-    return COMPARE(a->dur_ns, b->dur_ns);
+        return KR_COMPARE(a->site, b->site);
+    return KR_COMPARE(a->dur_ns, b->dur_ns);
 }
 
 static int compare_annotations(const void *pa, const void *pb)
@@ -306,12 +304,12 @@ static int compare_annotations(const void *pa, const void *pb)
     const struct kr_annotation *b = pb;
 
     if (a->start_ns != b->start_ns)
-        return COMPARE(a->start_ns, b->start_ns);
+        return KR_COMPARE(a->start_ns, b->start_ns);
     if (a->dur_ns != b->dur_ns)
-        return COMPARE(b->dur_ns, a->dur_ns);
+        return KR_COMPARE(b->dur_ns, a->dur_ns);
     if (a->name != b->name)
-        return COMPARE(a->name, b->name);
-    return COMPARE(a->track, b->track);
+        return KR_COMPARE(a->name, b->name);
+    return KR_COMPARE(a->track, b->track);
 }
 
 static void sort_events(struct kr_timeline *t)

@@ -8,16 +8,6 @@
 #include "report_rows.h"
 #include "text.h"
 
-static void add_time(struct kr_time *sum, const struct kr_time *more)
-{
-    sum->wall_ns += more->wall_ns;
-    sum->busy_ns += more->busy_ns;
-    sum->idle_ns += more->idle_ns;
-    sum->kernel_sum_ns += more->kernel_sum_ns;
-    sum->memcpy_sum_ns += more->memcpy_sum_ns;
-    sum->memset_sum_ns += more->memset_sum_ns;
-}
-
 static void add_gaps(struct kr_gaps *sum, const struct kr_gaps *more)
 {
     sum->count += more->count;
@@ -36,7 +26,7 @@ static void add_runs(struct kr_report *report)
     for (size_t r = 0; r < report->n_runs; r++) {
         const struct kr_account *a = &report->runs[r].account;
 
-        add_time(&report->time, &a->time);
+        kr_time_add(&report->time, &a->time);
         report->kernels += a->kernels;
         report->memcpys += a->memcpys;
         report->memsets += a->memsets;

@@ -11,30 +11,12 @@
 /* Long enough for any name that a person reads; renderers cut further to their width. */
 #define SHORT_NAME_MAX 160
 
-static void add_stats(struct kr_stats *sum, const struct kr_stats *more)
-{
-    if (more->count == 0)
-        return;
-    if (sum->count == 0 || more->min_ns < sum->min_ns)
-        sum->min_ns = more->min_ns;
-    if (more->max_ns > sum->max_ns)
-        sum->max_ns = more->max_ns;
-    sum->count += more->count;
-    sum->sum_ns += more->sum_ns;
-    sum->exclusive_ns += more->exclusive_ns;
-}
-
 /* A median cannot be made from medians: it stays known only while one run contributes. */
 static void add_row(struct kr_row *sum, const struct kr_row *more)
 {
     sum->median_known = sum->median_known && more->stats.count == 0;
     sum->waited = sum->waited || more->waited;
-    add_stats(&sum->stats, &more->stats);
-}
-
-static int compare_u64(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
+    kr_stats_add(&sum->stats, &more->stats);
 }
 
 static int compare_names(const struct kr_row *a, const struct kr_row *b)
@@ -42,7 +24,7 @@ static int compare_names(const struct kr_row *a, const struct kr_row *b)
     size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
     int order = memcmp(a->name, b->name, len);
 
-    return order ? order : compare_u64(a->name_len, b->name_len);
+    return order ? order : KR_COMPARE(a->name_len, b->name_len);
 }
 
 /* Rows that compare equal here are one row of the report. */
@@ -53,24 +35,24 @@ static int compare_keys(const void *left, const void *right)
     int order = compare_names(a, b);
 
     if (order == 0)
-        order = compare_u64(a->tag.cls, b->tag.cls);
+        order = KR_COMPARE(a->tag.cls, b->tag.cls);
     if (order == 0)
-        order = compare_u64(a->tag.family, b->tag.family);
+        order = KR_COMPARE(a->tag.family, b->tag.family);
     if (order == 0)
-        order = compare_u64(a->tag.rule, b->tag.rule);
+        order = KR_COMPARE(a->tag.rule, b->tag.rule);
     if (order == 0)
-        order = compare_u64(a->tag.origin, b->tag.origin);
-    return order ? order : compare_u64(a->tag.flags, b->tag.flags);
+        order = KR_COMPARE(a->tag.origin, b->tag.origin);
+    return order ? order : KR_COMPARE(a->tag.flags, b->tag.flags);
 }
 
 static int compare_largest_first(const void *left, const void *right)
 {
     const struct kr_row *a = left;
     const struct kr_row *b = right;
-    int order = compare_u64(b->stats.exclusive_ns, a->stats.exclusive_ns);
+    int order = KR_COMPARE(b->stats.exclusive_ns, a->stats.exclusive_ns);
 
     if (order == 0)
-        order = compare_u64(b->stats.count, a->stats.count);
+        order = KR_COMPARE(b->stats.count, a->stats.count);
     return order ? order : compare_keys(left, right);
 }
 
@@ -139,7 +121,7 @@ bool kr_rows_classes(const struct kr_report *report, struct kr_rows *out, struct
         row->family = row->rule = row->op = "";
         row->median_known = report->n_runs == 1;
         for (size_t r = 0; r < report->n_runs; r++)
-            add_stats(&row->stats, &report->runs[r].account.classes[c]);
+            kr_stats_add(&row->stats, &report->runs[r].account.classes[c]);
         if (report->n_runs == 1)
             row->stats.median_ns = report->runs[0].account.classes[c].median_ns;
         set_shares(report, row);

@@ -1,19 +1,19 @@
 /* The report model on the small traces, whose numbers can be added up on paper. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "assertions.h"
-#include <math.h>
-#include <string.h>
-
 #include "check.h"
 #include "import.h"
 #include "mem.h"
 #include "report.h"
+#include "runs.h"
 
 #define SMALL KREACH_SOURCE_DIR "/tests/golden/small/"
 
@@ -67,6 +67,15 @@ static const struct kr_row *find_row(const struct kr_rows *rows, const char *nam
     }
     fail_msg("no row '%s'", name);
     return NULL;
+}
+
+static uint64_t sum_of(const struct kr_rows *rows)
+{
+    uint64_t sum_ns = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        sum_ns += rows->rows[i].stats.exclusive_ns;
+    return sum_ns;
 }
 
 static void close_to(double value, double expected)
@@ -127,6 +136,35 @@ static void rows_of_several_runs_are_added_by_name(void **state)
     kr_report_free(&report);
     kr_run_free(&runs[0]);
     kr_run_free(&runs[1]);
+}
+
+/* Three kernels of 100 ns back to back; the window begins in the first and ends in the third. */
+static void time_of_a_kernel_that_began_before_the_window_is_in_every_row(void **state)
+{
+    static const char *const names[] = { "gemm_early", "norm_whole", "norm_late" };
+    struct kr_timeline *t = run_new();
+    struct kr_run runs[2] = { { 0 } };
+    struct kr_report report;
+    struct kr_err err = { 0 };
+
+    (void)state;
+    for (uint32_t i = 0; i < KR_COUNT(names); i++)
+        run_event(t, run_track(t, 0, 7), run_kernel(t, names[i]), 100 * i, 100);
+    run_finish(t);
+    if (!kr_run_analyse(t, rules, "time:50ns..250ns", &runs[0], &err))
+        fail_msg("%s", err.msg);
+    runs[1] = runs[0]; /* as if two ranks had done the same */
+    for (size_t n = 1; n <= 2; n++) {
+        build(runs, n, 0, &report);
+        assert_int_equal(find_row(&report.kernel_rows, "gemm_early")->stats.count, 0);
+        assert_int_equal(find_row(&report.kernel_rows, "gemm_early")->stats.exclusive_ns, 50 * n);
+        assert_int_equal(find_row(&report.kernel_rows, "norm_late")->stats.min_ns, 100);
+        assert_int_equal(sum_of(&report.kernel_rows), 200 * n);
+        assert_int_equal(sum_of(&report.family_rows), 200 * n);
+        assert_int_equal(sum_of(&report.class_rows), 200 * n);
+        kr_report_free(&report);
+    }
+    kr_run_free(&runs[0]);
 }
 
 static void a_plain_step_time_gives_shares_of_the_true_step(void **state)
@@ -264,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_run_keeps_every_number_of_its_account),
         cmocka_unit_test(rows_of_several_runs_are_added_by_name),
+        cmocka_unit_test(time_of_a_kernel_that_began_before_the_window_is_in_every_row),
         cmocka_unit_test(a_plain_step_time_gives_shares_of_the_true_step),
         cmocka_unit_test(busy_time_above_the_plain_step_leaves_idle_unknown),
         cmocka_unit_test(a_plain_step_time_without_steps_is_refused),
