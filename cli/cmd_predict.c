@@ -114,8 +114,11 @@ static bool run(struct kr_call *call, struct kr_err *err)
 
     if (good)
         rules = kr_load_rules(call, err);
-    good = rules && kr_load_run(call, rules, call->opts.operands[0], &trace, err) &&
-           kr_report_build(&trace, 1, rules, request.predict.wall_step_ns, &report, err) &&
+    good = rules && kr_load_run(call, rules, call->opts.operands[0], &trace, err);
+    if (good)
+        request.predict.wall_step_ns =
+            kr_load_plain_step(call, request.predict.wall_step_ns, &trace);
+    good = good && kr_report_build(&trace, 1, rules, request.predict.wall_step_ns, &report, err) &&
            predict(call, &request, &report, has_sigma ? &sigma : NULL, err);
     if (good)
         call->status = kr_load_status(call, trace.timeline);

@@ -78,10 +78,14 @@ static bool run_checks(struct kr_call *call, const struct kr_report *report, str
 static bool report_runs(struct kr_call *call, const struct request *request,
                         const struct kr_rules *rules, const struct kr_run *runs, struct kr_err *err)
 {
+    uint64_t wall_step_ns = request->wall_step_ns;
     struct kr_report report;
     bool good;
 
-    if (!kr_report_build(runs, call->opts.n_operands, rules, request->wall_step_ns, &report, err))
+    /* Of several runs no recorded step time is that of all. */
+    if (call->opts.n_operands == 1)
+        wall_step_ns = kr_load_plain_step(call, wall_step_ns, &runs[0]);
+    if (!kr_report_build(runs, call->opts.n_operands, rules, wall_step_ns, &report, err))
         return false;
     /* Checks first: a condition that cannot be evaluated must not follow a whole document. */
     good = run_checks(call, &report, err) && render(call, request, &report, err);

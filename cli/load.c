@@ -78,6 +78,20 @@ bool kr_load_wall(const struct kr_call *call, uint64_t *wall_step_ns, struct kr_
     return *wall_step_ns > 0 || kr_fail(err, KR_EARG, "--wall: a step cannot take no time");
 }
 
+uint64_t kr_load_plain_step(const struct kr_call *call, uint64_t wall_step_ns,
+                            const struct kr_run *run)
+{
+    const struct kr_source *source = &run->timeline->source;
+    struct kr_err err = { 0 };
+
+    if (wall_step_ns || !source->steps.plain_step_ns)
+        return wall_step_ns;
+    if (kr_window_check_plain_step(&run->window, source->steps.plain_step_ns, &err))
+        return source->steps.plain_step_ns;
+    kr_call_warn(call, "%s: the recorded step time is not used: %s", source->path, err.msg);
+    return 0;
+}
+
 bool kr_load_run(const struct kr_call *call, const struct kr_rules *rules, const char *path,
                  struct kr_run *out, struct kr_err *err)
 {
@@ -90,7 +104,8 @@ bool kr_load_run(const struct kr_call *call, const struct kr_rules *rules, const
     if (!t)
         return false;
     if (!spec)
-        spec = kr_opts_value(&call->opts, "wall") ? "steady" : "all";
+        spec =
+            kr_opts_value(&call->opts, "wall") || t->source.steps.plain_step_ns ? "steady" : "all";
     return kr_run_analyse(t, rules, spec, out, err) || kr_wrap(err, "%s", path);
 }
 

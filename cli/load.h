@@ -51,8 +51,16 @@ struct kr_timeline *kr_load_timeline(const struct kr_call *call, const char *pat
 bool kr_load_wall(const struct kr_call *call, uint64_t *wall_step_ns, struct kr_err *err);
 
 /**
- * Reads and analyses one trace in the window of --window (steady with --wall, else all), or one
- * list of shares with --shares.
+ * The plain step time of one run: `wall_step_ns` (of --wall) when not 0, else what the recording
+ * measured by itself, else 0. A recorded one that cannot stand beside the window's steps is told
+ * on the log and left out.
+ */
+uint64_t kr_load_plain_step(const struct kr_call *call, uint64_t wall_step_ns,
+                            const struct kr_run *run);
+
+/**
+ * Reads and analyses one trace in the window of --window (steady where a plain step time is given
+ * or recorded, else all), or one list of shares with --shares.
  */
 bool kr_load_run(const struct kr_call *call, const struct kr_rules *rules, const char *path,
                  struct kr_run *out, struct kr_err *err);
