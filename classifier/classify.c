@@ -45,7 +45,7 @@ static int compare_subjects(const void *pa, const void *pb, void *arg)
         return a->op < b->op ? -1 : 1;
     if (a->annotation != b->annotation)
         return a->annotation < b->annotation ? -1 : 1;
-    return (a->kind > b->kind) - (a->kind < b->kind);
+    return KR_COMPARE(a->kind, b->kind);
 }
 
 static bool match_site(const struct classifying *c, uint32_t index, struct kr_err *err)

@@ -156,7 +156,7 @@ static int compare_uses(const void *pa, const void *pb)
         return a->count < b->count ? -1 : 1;
     if (a->gap_ns != b->gap_ns)
         return a->gap_ns > b->gap_ns ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
+    return KR_COMPARE(a->first, b->first);
 }
 
 static int compare_evenness(const void *pa, const void *pb)
@@ -166,7 +166,7 @@ static int compare_evenness(const void *pa, const void *pb)
 
     if (a->unevenness != b->unevenness)
         return a->unevenness < b->unevenness ? -1 : 1;
-    return (a->first > b->first) - (a->first < b->first);
+    return KR_COMPARE(a->first, b->first);
 }
 
 /* Of two names that occur equally often, the one that comes first in the sequence. */
@@ -433,7 +433,7 @@ static int compare_sizes(const void *pa, const void *pb)
     const size_t a = *(const size_t *)pa;
     const size_t b = *(const size_t *)pb;
 
-    return (a > b) - (a < b);
+    return KR_COMPARE(a, b);
 }
 
 static bool measure_period(struct search *s, const struct cut *c, struct kr_repeat *out,

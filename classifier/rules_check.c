@@ -121,7 +121,7 @@ static int compare_rules(const void *a, const void *b)
     const struct kr_rule *right = *(const struct kr_rule *const *)b;
     int order = compare_conditions(left, right);
 
-    return order ? order : (left > right) - (left < right);
+    return order ? order : KR_COMPARE(left, right);
 }
 
 static bool check_repeats(const struct checker *c)

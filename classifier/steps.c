@@ -116,7 +116,7 @@ static int compare_marks(const void *pa, const void *pb)
         return a->name < b->name ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
+    return KR_COMPARE(a->end_ns, b->end_ns);
 }
 
 static bool collect_marks(struct finder *f, struct kr_err *err)

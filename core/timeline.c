@@ -3,29 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "mem.h"
+#include "recpool.h"
 
-enum { MAX_TRACKS = UINT16_MAX, MAX_DEVICES = 4096, MAX_FACTS = 256, FIRST_SLOTS = 256 };
+enum { MAX_TRACKS = UINT16_MAX, MAX_DEVICES = 4096, MAX_FACTS = 256 };
 #define MAX_EVENTS ((size_t)UINT32_MAX)
-#define MAX_SITES  ((size_t)1 << 31)
 
 /* An overrun: see kr_timeline_finish. */
 enum { OVERRUN_SUCCESSORS = 4 };
 #define OVERRUN_NS INT64_C(1000000)
 
-/* Hash index over one of the timeline's arrays: slot = item index + 1, 0 is free. */
-struct index {
-    uint32_t *slots;
-    size_t n_slots;
-};
-
 struct kr_timeline_build {
-    struct index sites, tracks, works;
-    uint64_t seed;
-    size_t cap_events, cap_sites, cap_works, cap_tracks, cap_devices, cap_annotations, cap_facts;
+    struct kr_recpool sites, tracks, works; /* hold what the timeline's arrays of that name show */
+    size_t cap_events, cap_devices, cap_annotations, cap_facts;
 };
 
 static const struct {
@@ -70,8 +60,12 @@ struct kr_timeline *kr_timeline_new(struct kr_err *err)
         t->warnings[i].first_offset = KR_NO_OFFSET;
     t->strings = kr_strpool_new(err);
     t->build = kr_xnew(sizeof *t->build, err);
-    if (t->build)
-        t->build->seed = kr_random_seed();
+    if (t->build) {
+        kr_recpool_init(&t->build->sites, sizeof(struct kr_site));
+        kr_recpool_init(&t->build->tracks, sizeof(struct kr_track));
+        kr_recpool_init(&t->build->works, sizeof(struct kr_work));
+        t->build->tracks.limit = MAX_TRACKS;
+    }
     if (!t->strings || !t->build || kr_timeline_work(t, (struct kr_work){ 0 }, err) == UINT32_MAX) {
         kr_timeline_free(t);
         return NULL;
@@ -83,9 +77,9 @@ static void free_build(struct kr_timeline *t)
 {
     if (!t->build)
         return;
-    free(t->build->sites.slots);
-    free(t->build->tracks.slots);
-    free(t->build->works.slots);
+    kr_recpool_release(&t->build->sites);
+    kr_recpool_release(&t->build->tracks);
+    kr_recpool_release(&t->build->works);
     free(t->build);
     t->build = NULL;
 }
@@ -112,61 +106,6 @@ void kr_timeline_warn(struct kr_timeline *t, enum kr_warn warn, uint64_t count, 
     if (count && !t->warnings[warn].count)
         t->warnings[warn].first_offset = offset;
     t->warnings[warn].count += count;
-}
-
-/*
- * Finds an item equal to *key byte for byte in items[0..*n), or appends it. Keys must have been
- * built over zeroed memory, so that padding compares equal too.
- */
-struct interning {
-    struct index *index;
-    uint64_t seed;
-    void *items; /* &array */
-    size_t *n, *cap;
-    size_t item_size, limit;
-};
-
-static bool index_grow(const struct interning *in, const char *items, struct kr_err *err)
-{
-    struct index grown = { .n_slots = in->index->n_slots ? in->index->n_slots * 2 : FIRST_SLOTS };
-
-    grown.slots = kr_xcalloc(grown.n_slots, sizeof *grown.slots, err);
-    if (!grown.slots)
-        return false;
-    for (size_t item = 0; item < *in->n; item++) {
-        uint64_t hash = XXH3_64bits_withSeed(items + item * in->item_size, in->item_size, in->seed);
-        size_t i = (size_t)hash & (grown.n_slots - 1);
-
-        while (grown.slots[i])
-            i = (i + 1) & (grown.n_slots - 1);
-        grown.slots[i] = (uint32_t)item + 1;
-    }
-    free(in->index->slots);
-    *in->index = grown;
-    return true;
-}
-
-static uint32_t intern(const struct interning *in, const void *key, struct kr_err *err)
-{
-    char *items;
-    size_t i;
-
-    memcpy(&items, in->items, sizeof items);
-    if ((*in->n + 1) * 2 > in->index->n_slots && !index_grow(in, items, err))
-        return UINT32_MAX;
-    i = (size_t)XXH3_64bits_withSeed(key, in->item_size, in->seed) & (in->index->n_slots - 1);
-    for (; in->index->slots[i]; i = (i + 1) & (in->index->n_slots - 1)) {
-        uint32_t item = in->index->slots[i] - 1;
-
-        if (memcmp(items + item * in->item_size, key, in->item_size) == 0)
-            return item;
-    }
-    if (!kr_grow(in->items, in->cap, *in->n + 1, in->item_size, in->limit, err))
-        return UINT32_MAX;
-    memcpy(&items, in->items, sizeof items);
-    memcpy(items + *in->n * in->item_size, key, in->item_size);
-    in->index->slots[i] = (uint32_t)++ * in->n;
-    return (uint32_t)*in->n - 1;
 }
 
 bool kr_timeline_set_fact(struct kr_timeline *t, uint32_t key, uint32_t value, struct kr_err *err)
@@ -213,8 +152,6 @@ uint32_t kr_timeline_device(struct kr_timeline *t, int64_t id, struct kr_err *er
 
 uint32_t kr_timeline_track(struct kr_timeline *t, struct kr_track key, struct kr_err *err)
 {
-    const struct interning in = { &t->build->tracks,     t->build->seed, &t->tracks, &t->n_tracks,
-                                  &t->build->cap_tracks, sizeof key,     MAX_TRACKS };
     struct kr_track packed;
     uint32_t track;
 
@@ -223,7 +160,9 @@ uint32_t kr_timeline_track(struct kr_timeline *t, struct kr_track key, struct kr
     packed.context = key.context;
     packed.process = key.process;
     packed.stream = key.stream;
-    track = intern(&in, &packed, err);
+    track = kr_recpool_intern(&t->build->tracks, &packed, err);
+    t->tracks = t->build->tracks.items;
+    t->n_tracks = t->build->tracks.n;
     if (track == UINT32_MAX)
         kr_wrap(err, "streams");
     return track;
@@ -231,9 +170,8 @@ uint32_t kr_timeline_track(struct kr_timeline *t, struct kr_track key, struct kr
 
 uint32_t kr_timeline_site(struct kr_timeline *t, const struct kr_site *site, struct kr_err *err)
 {
-    const struct interning in = { &t->build->sites,     t->build->seed, &t->sites, &t->n_sites,
-                                  &t->build->cap_sites, sizeof *site,   MAX_SITES };
     struct kr_site packed;
+    uint32_t place;
 
     memset(&packed, 0, sizeof packed);
     packed.name = site->name;
@@ -248,20 +186,25 @@ uint32_t kr_timeline_site(struct kr_timeline *t, const struct kr_site *site, str
     packed.graph_node_id = site->graph_node_id;
     packed.bytes = site->bytes;
     packed.kind = site->kind;
-    return intern(&in, &packed, err);
+    place = kr_recpool_intern(&t->build->sites, &packed, err);
+    t->sites = t->build->sites.items;
+    t->n_sites = t->build->sites.n;
+    return place;
 }
 
 uint32_t kr_timeline_work(struct kr_timeline *t, struct kr_work work, struct kr_err *err)
 {
-    const struct interning in = { &t->build->works,     t->build->seed, &t->works, &t->n_works,
-                                  &t->build->cap_works, sizeof work,    MAX_SITES };
     struct kr_work packed;
+    uint32_t place;
 
     memset(&packed, 0, sizeof packed);
     packed.flop = work.flop;
     packed.bytes = work.bytes;
     packed.dtype = work.dtype;
-    return intern(&in, &packed, err);
+    place = kr_recpool_intern(&t->build->works, &packed, err);
+    t->works = t->build->works.items;
+    t->n_works = t->build->works.n;
+    return place;
 }
 
 bool kr_timeline_add_event(struct kr_timeline *t, struct kr_event event, struct kr_err *err)

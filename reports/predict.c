@@ -125,7 +125,7 @@ static int by_entry_and_name(const void *a, const void *b)
 
     if (x->entry != y->entry)
         return x->entry < y->entry ? -1 : 1;
-    return (x->name > y->name) - (x->name < y->name);
+    return KR_COMPARE(x->name, y->name);
 }
 
 /* Sites of one kernel name are one attempt; all of a group are one. */

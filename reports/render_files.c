@@ -50,7 +50,7 @@ static int compare_known_first(const void *left, const void *right)
 
     if (isnan(a) || isnan(b))
         return isnan(a) - isnan(b);
-    return (a > b) - (a < b);
+    return KR_COMPARE(a, b);
 }
 
 enum quantile { LEAST, MEDIAN, GREATEST };

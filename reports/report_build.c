@@ -82,7 +82,7 @@ static int compare_names(const void *left, const void *right)
     const struct name *b = right;
     int order = memcmp(a->s, b->s, a->len < b->len ? a->len : b->len);
 
-    return order ? order : (a->len > b->len) - (a->len < b->len);
+    return order ? order : KR_COMPARE(a->len, b->len);
 }
 
 /* The names of the kernels that start in a run's window, with repetitions. */

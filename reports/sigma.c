@@ -79,7 +79,7 @@ static int by_value(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
-    return (x > y) - (x < y);
+    return KR_COMPARE(x, y);
 }
 
 static void take_samples(struct kr_sigma_entry *e, double *samples, size_t n)

@@ -13,7 +13,9 @@ enum { FIRST_SLOTS = 64 };
 
 void kr_recpool_init(struct kr_recpool *pool, size_t item_size)
 {
-    *pool = (struct kr_recpool){ .item_size = item_size, .seed = kr_random_seed() };
+    *pool = (struct kr_recpool){ .item_size = item_size,
+                                 .limit = MAX_RECORDS,
+                                 .seed = kr_random_seed() };
 }
 
 void kr_recpool_free(struct kr_recpool *pool)
@@ -23,6 +25,12 @@ void kr_recpool_free(struct kr_recpool *pool)
     pool->items = NULL;
     pool->slots = NULL;
     pool->n = pool->cap = pool->n_slots = 0;
+}
+
+void kr_recpool_release(struct kr_recpool *pool)
+{
+    pool->items = NULL;
+    kr_recpool_free(pool);
 }
 
 static const char *record(const struct kr_recpool *pool, size_t place)
@@ -65,7 +73,7 @@ uint32_t kr_recpool_intern(struct kr_recpool *pool, const void *item, struct kr_
     slot = find_slot(pool, item);
     if (pool->slots[slot])
         return pool->slots[slot] - 1;
-    if (!kr_grow(&pool->items, &pool->cap, pool->n + 1, pool->item_size, MAX_RECORDS, err))
+    if (!kr_grow(&pool->items, &pool->cap, pool->n + 1, pool->item_size, pool->limit, err))
         return UINT32_MAX;
     memcpy((char *)pool->items + pool->n * pool->item_size, item, pool->item_size);
     pool->slots[slot] = (uint32_t)++pool->n;
