@@ -123,6 +123,38 @@ AVX2 static void classify_avx2(const char *p, size_t n, struct kr_block *out)
 }
 #endif
 
+static bool quotes(const char *p, size_t len, const char *key, size_t n)
+{
+    return len >= n + 2 && p[0] == '"' && p[n + 1] == '"' && memcmp(p + 1, key, n) == 0;
+}
+
+bool kr_blocks_mention(const char *p, size_t len, const char *key, size_t n)
+{
+#ifdef __x86_64__
+    const __m128i first = _mm_set1_epi8(key[0]);
+
+    for (; len > 16; p += 16, len -= 16) { /* 17 bytes are looked at */
+        __m128i quote =
+            _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)p), _mm_set1_epi8('"'));
+        __m128i next = _mm_loadu_si128((const __m128i *)(const void *)(p + 1));
+        unsigned hits =
+            (unsigned)_mm_movemask_epi8(_mm_and_si128(quote, _mm_cmpeq_epi8(next, first)));
+
+        for (; hits; hits &= hits - 1) {
+            size_t at = (size_t)__builtin_ctz(hits);
+
+            if (quotes(p + at, len - at, key, n))
+                return true;
+        }
+    }
+#endif
+    for (; len; p++, len--) {
+        if (quotes(p, len, key, n))
+            return true;
+    }
+    return false;
+}
+
 static void classify(const char *p, size_t n, struct kr_block *out)
 {
 #ifdef __x86_64__

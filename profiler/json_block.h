@@ -39,6 +39,9 @@ static inline const struct kr_block *kr_blocks_at(struct kr_blocks *b, size_t in
     return &b->window[index - b->first];
 }
 
+/** True when the text holds `"key"`, quotes included, wherever. `n` is the length of key. */
+bool kr_blocks_mention(const char *p, size_t len, const char *key, size_t n);
+
 /** Uses the plain C way from now on, whatever the processor can do; for tests. */
 void kr_blocks_plain(bool plain);
 

@@ -319,8 +319,3 @@ struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t s
         end = KR_SPLIT_MORE;
     return (struct kr_split_found){ end, pos, l.repairs };
 }
-
-size_t kr_split_marks(size_t len)
-{
-    return len / BLOCK + 2;
-}

@@ -78,7 +78,10 @@ struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t s
                                        struct kr_split_how how);
 
 /** Words of marks for an object of `len` bytes, wherever it starts. */
-size_t kr_split_marks(size_t len);
+static inline size_t kr_split_marks(size_t len)
+{
+    return len / KR_BLOCK_BYTES + 2;
+}
 
 /** The last byte before pos that is no space, NUL at the start of the input. */
 char kr_split_byte_before(const struct kr_json_text *text, size_t pos);

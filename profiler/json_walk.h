@@ -36,6 +36,7 @@ struct kr_json_walk {
     size_t block;          /* where `bits` come from [byte], a multiple of 64 */
     uint64_t bits;         /* marks of the block behind `at` */
     size_t at;             /* the mark that comes next; end = none is left */
+    char mark;             /* its byte, NUL when none is left */
     bool broken;           /* not JSON; the walk is over */
     bool started;          /* past the first member */
 };
@@ -46,19 +47,21 @@ KR_INLINE void kr_json_walk_advance(struct kr_json_walk *w)
         w->block += 64;
         if (w->block >= w->end) {
             w->at = w->end;
+            w->mark = '\0';
             return;
         }
         w->bits = w->marks[w->block / 64];
     }
     w->at = w->block + (size_t)__builtin_ctzll(w->bits);
     w->bits &= w->bits - 1;
+    w->mark = w->text[w->at];
 }
 
 /** Starts a walk over the object text[start..end), start < 64; see json_split.h for its marks. */
 KR_INLINE struct kr_json_walk kr_json_walk_object(const char *text, size_t end,
                                                   const uint64_t *marks)
 {
-    struct kr_json_walk w = { text, end, marks, 0, marks[0], 0, false, false };
+    struct kr_json_walk w = { text, end, marks, 0, marks[0], 0, '\0', false, false };
 
     kr_json_walk_advance(&w); /* to the opening brace */
     kr_json_walk_advance(&w);
@@ -71,15 +74,10 @@ KR_INLINE bool kr_json_walk_fail(struct kr_json_walk *w)
     return false;
 }
 
-/* The byte at the next mark, NUL at the end. */
-KR_INLINE char kr_json_walk_mark(const struct kr_json_walk *w)
-{
-    return w->at < w->end ? w->text[w->at] : '\0';
-}
-
+/* Spaces between tokens; other control characters pass for spaces too. */
 KR_INLINE bool kr_json_is_space(char c)
 {
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    return (unsigned char)c <= ' ';
 }
 
 /* The string that starts at the next mark; the mark behind it comes next. */
@@ -88,7 +86,7 @@ KR_INLINE bool kr_json_walk_string(struct kr_json_walk *w, struct kr_json_span *
     s->p = w->text + w->at + 1;
     kr_json_walk_advance(w);
     s->len = (size_t)(w->text + w->at - s->p);
-    if (kr_json_walk_mark(w) != '"')
+    if (w->mark != '"')
         return kr_json_walk_fail(w);
     kr_json_walk_advance(w);
     return true;
@@ -108,7 +106,7 @@ KR_INLINE bool kr_json_walk_skip(struct kr_json_walk *w, struct kr_json_span *va
     size_t depth = 0;
 
     do {
-        char c = kr_json_walk_mark(w);
+        char c = w->mark;
 
         if (c == '{' || c == '[')
             depth++;
@@ -126,7 +124,7 @@ KR_INLINE bool kr_json_walk_skip(struct kr_json_walk *w, struct kr_json_span *va
 KR_INLINE bool kr_json_walk_value(struct kr_json_walk *w, const char *p, struct kr_json_member *m)
 {
     const char *end = w->text + w->at;
-    char c = kr_json_walk_mark(w);
+    char c = w->mark;
 
     while (p < end && kr_json_is_space(*p))
         p++;
@@ -153,12 +151,12 @@ KR_INLINE bool kr_json_walk_value(struct kr_json_walk *w, const char *p, struct 
  */
 KR_INLINE bool kr_json_walk_next(struct kr_json_walk *w, struct kr_json_member *m)
 {
-    char c = kr_json_walk_mark(w);
+    char c = w->mark;
     const char *colon;
 
     if (w->started && c == ',') {
         kr_json_walk_advance(w);
-        c = kr_json_walk_mark(w);
+        c = w->mark;
     } else if (w->started && c != '}') {
         return kr_json_walk_fail(w);
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "json_block.h"
 #include "json_value.h"
 #include "kineto_fields.h"
 #include "kineto_work.h"
@@ -68,7 +69,7 @@ static inline bool equals(struct kr_json_span s, const char *text)
     return s.p && strlen(text) == s.len && memcmp(s.p, text, s.len) == 0;
 }
 
-static bool begins(struct kr_json_span s, const char *text)
+static inline bool begins(struct kr_json_span s, const char *text)
 {
     size_t len = strlen(text);
 
@@ -103,11 +104,6 @@ static enum row row_of(struct kr_kineto_fields *f)
 static bool is_span(struct kr_json_span ph)
 {
     return !ph.p || equals(ph, "X") || equals(ph, "B");
-}
-
-static bool mentions(struct kr_json_span text, const char *quoted)
-{
-    return memmem(text.p, text.len, quoted, strlen(quoted)) != NULL;
 }
 
 /* One event on its way into the part. */
@@ -395,12 +391,12 @@ static bool knows_enough(struct kr_kineto_fields *f, struct kr_json_span rest)
     enum row row;
 
     if (ph.p && !is_span(ph))
-        return !mentions(rest, "\"ph\"");
+        return !kr_blocks_mention(rest.p, rest.len, "ph", 2);
     if (!cat.p)
         return false;
     row = row_of(f);
     if (row == ROW_SKIP)
-        return !mentions(rest, "\"cat\"");
+        return !kr_blocks_mention(rest.p, rest.len, "cat", 3);
     f->enough = UINT32_MAX;
     if (row == ROW_OP && name.p && !kr_kineto_has_work(name.p, name.len))
         f->enough = KR_F_BIT(KR_F_PH) | KR_F_BIT(KR_F_EXTERNAL);

@@ -40,6 +40,7 @@ struct kr_kineto_fields {
     uint32_t seen;   /* bit per field; the rest holds nothing where it is 0 */
     uint32_t enough; /* the walk stops when all of these have been seen */
     bool duplicate, nonfinite;
+    bool only_args;           /* of the top-level members only "args" still counts */
     int row;                  /* kept for the caller; set to -1 with each "cat" */
     uint8_t type[KR_F_COUNT]; /* enum kr_json_type */
     struct kr_json_span value[KR_F_COUNT];
@@ -49,8 +50,8 @@ struct kr_kineto_fields {
 enum kr_kineto_walked { KR_WALK_DONE, KR_WALK_STOPPED, KR_WALK_BROKEN };
 
 /**
- * Asked after each "ph", "cat" and "name": true stops the walk; setting f->enough makes it stop
- * later. `rest` is the text that has not been looked at.
+ * Asked after each "cat", "name", and "ph" that is not X: true stops the walk; setting f->enough
+ * makes it stop later. `rest` is the text that has not been looked at.
  */
 typedef bool kr_kineto_stop_fn(struct kr_kineto_fields *f, struct kr_json_span rest);
 

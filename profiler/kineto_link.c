@@ -25,6 +25,7 @@ struct linking {
     uint16_t *tracks;                    /* per track of the file: the timeline's */
     uint32_t *works;                     /* per op: index + 1, 0 = not asked yet */
     struct cached_site *cache;
+    size_t near; /* the last launch that was found, or would have been */
     uint64_t kernels;
 };
 
@@ -96,6 +97,31 @@ static bool link_tracks(struct linking *l, struct kr_err *err)
     return true;
 }
 
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
+static int compare_launches(const void *pa, const void *pb)
+{
+    const struct kr_kineto_launch *a = pa;
+    const struct kr_kineto_launch *b = pb;
+
+    if (a->correlation != b->correlation)
+        return COMPARE(a->correlation, b->correlation);
+    if (a->start_ns != b->start_ns)
+        return COMPARE(a->start_ns, b->start_ns);
+    return COMPARE(a->external_id, b->external_id);
+}
+
+/* Recorders write calls in the order of their correlation, nearly always; then nothing is moved. */
+static void sort_launches(struct kr_kineto_total *total)
+{
+    for (size_t i = 1; i < total->n_launches; i++) {
+        if (compare_launches(&total->launches[i - 1], &total->launches[i]) > 0) {
+            qsort(total->launches, total->n_launches, sizeof *total->launches, compare_launches);
+            return;
+        }
+    }
+}
+
 static bool start_linking(struct linking *l, struct kr_err *err)
 {
     struct kr_kineto_total *total = l->total;
@@ -103,6 +129,7 @@ static bool start_linking(struct linking *l, struct kr_err *err)
 
     if (!kr_note_map_build(&l->notes, total->notes, total->n_notes, l->t->strings, err))
         return false;
+    sort_launches(total);
     l->host = kr_note_map_scope(&l->notes, false, 0, 0);
     l->scopes = kr_xcalloc(n_tracks, sizeof *l->scopes, err);
     l->tracks = kr_xcalloc(n_tracks, sizeof *l->tracks, err);
@@ -123,14 +150,38 @@ static void end_linking(struct linking *l)
     free(l->cache);
 }
 
-/* The launching call; NULL when it was not recorded. */
-static const struct kr_kineto_launch *launch_of(const struct linking *l, const struct kr_event *e)
+/* The launching call, the last where several have the correlation; NULL when none was recorded.
+ * The work of a stream comes in the order of its launches, so that the search starts near. */
+static const struct kr_kineto_launch *launch_of(struct linking *l, const struct kr_event *e)
 {
-    uint32_t place = KR_IDMAP_NONE;
+    const struct kr_kineto_launch *launches = l->total->launches;
+    size_t low = 0;
+    size_t high = l->total->n_launches;
+    size_t near = l->near;
 
-    if (e->correlation)
-        place = kr_idmap_get(&l->total->launch_of_correlation, e->correlation);
-    return place == KR_IDMAP_NONE ? NULL : &l->total->launches[place];
+    if (!e->correlation)
+        return NULL;
+    if (near < high && launches[near].correlation <= e->correlation) {
+        low = near;
+        for (size_t step = 1; low + step < high; step *= 2) {
+            if (launches[low + step].correlation > e->correlation)
+                high = low + step;
+            else
+                low += step;
+        }
+    }
+    while (low < high) { /* the first call of a larger correlation */
+        size_t middle = low + (high - low) / 2;
+
+        if (launches[middle].correlation <= e->correlation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    l->near = low - 1;
+    return launches[low - 1].correlation == e->correlation ? &launches[low - 1] : NULL;
 }
 
 /* The place of the launching op, by the event's id or else by its launch's. */

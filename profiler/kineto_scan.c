@@ -28,6 +28,8 @@ static void warn(const struct pass *p, enum kr_warn what, size_t pos)
 
 static bool room_for_marks(const struct pass *p, size_t len)
 {
+    if (kr_split_marks(len) <= p->scan->cap_marks)
+        return true;
     return kr_grow(&p->scan->marks, &p->scan->cap_marks, kr_split_marks(len),
                    sizeof *p->scan->marks, SIZE_MAX, p->err);
 }

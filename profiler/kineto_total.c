@@ -14,7 +14,6 @@ void kr_kineto_total_init(struct kr_kineto_total *total, struct kr_timeline *tim
     kr_recpool_init(&total->tracks, sizeof(struct kr_kineto_track));
     kr_recpool_init(&total->ops, sizeof(struct kr_kineto_op));
     kr_idmap_init(&total->op_of_external);
-    kr_idmap_init(&total->launch_of_correlation);
 }
 
 void kr_kineto_total_free(struct kr_kineto_total *total)
@@ -23,7 +22,6 @@ void kr_kineto_total_free(struct kr_kineto_total *total)
     kr_recpool_free(&total->tracks);
     kr_recpool_free(&total->ops);
     kr_idmap_free(&total->op_of_external);
-    kr_idmap_free(&total->launch_of_correlation);
     free(total->launches);
     free(total->guesses);
     free(total->notes);
@@ -144,12 +142,10 @@ static bool add_launches(struct kr_kineto_total *total, const struct kr_kineto_p
     if (!kr_grow(&total->launches, &total->cap_launches, total->n_launches + part->n_launches,
                  sizeof *total->launches, MAX_ROWS, err))
         return false;
-    for (size_t i = 0; i < part->n_launches; i++) {
-        if (!kr_idmap_put(&total->launch_of_correlation, part->launches[i].correlation,
-                          (uint32_t)total->n_launches, err))
-            return false;
-        total->launches[total->n_launches++] = part->launches[i];
-    }
+    if (part->n_launches)
+        memcpy(total->launches + total->n_launches, part->launches,
+               part->n_launches * sizeof *part->launches);
+    total->n_launches += part->n_launches;
     return true;
 }
 

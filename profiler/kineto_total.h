@@ -8,9 +8,8 @@
 struct kr_kineto_total {
     struct kr_timeline *timeline; /* gets events, warnings and counts at once */
     struct kr_recpool sites, tracks, ops;
-    struct kr_idmap op_of_external;        /* place among ops */
-    struct kr_idmap launch_of_correlation; /* place among launches */
-    struct kr_kineto_launch *launches;
+    struct kr_idmap op_of_external;    /* place among ops */
+    struct kr_kineto_launch *launches; /* mostly in the order of their correlation */
     size_t n_launches, cap_launches;
     struct kr_event *guesses;
     size_t n_guesses, cap_guesses;

@@ -16,23 +16,26 @@ enum formula { PRODUCT, CONVOLUTION };
 
 /* `first` is the input that holds the first factor; strides and so on follow for convolutions at
  * the places of Concrete Inputs given (-1: the op has none). */
+#define NAME(text) text, sizeof text - 1
+
 static const struct op {
     const char *name;
+    size_t len;
     enum formula formula;
     int first;
     int stride, padding, dilation, transposed;
 } ops[] = {
-    { "aten::mm", PRODUCT, 0, 0, 0, 0, 0 },
-    { "aten::bmm", PRODUCT, 0, 0, 0, 0, 0 },
-    { "aten::matmul", PRODUCT, 0, 0, 0, 0, 0 },
-    { "aten::linear", PRODUCT, 0, 0, 0, 0, 0 },
-    { "aten::_scaled_mm", PRODUCT, 0, 0, 0, 0, 0 },
-    { "aten::addmm", PRODUCT, 1, 0, 0, 0, 0 },
-    { "aten::baddbmm", PRODUCT, 1, 0, 0, 0, 0 },
-    { "aten::convolution", CONVOLUTION, 0, 3, 4, 5, 6 },
-    { "aten::_convolution", CONVOLUTION, 0, 3, 4, 5, 6 },
-    { "aten::cudnn_convolution", CONVOLUTION, 0, 3, 2, 4, -1 },
-    { "aten::miopen_convolution", CONVOLUTION, 0, 4, 3, 5, -1 },
+    { NAME("aten::mm"), PRODUCT, 0, 0, 0, 0, 0 },
+    { NAME("aten::bmm"), PRODUCT, 0, 0, 0, 0, 0 },
+    { NAME("aten::matmul"), PRODUCT, 0, 0, 0, 0, 0 },
+    { NAME("aten::linear"), PRODUCT, 0, 0, 0, 0, 0 },
+    { NAME("aten::_scaled_mm"), PRODUCT, 0, 0, 0, 0, 0 },
+    { NAME("aten::addmm"), PRODUCT, 1, 0, 0, 0, 0 },
+    { NAME("aten::baddbmm"), PRODUCT, 1, 0, 0, 0, 0 },
+    { NAME("aten::convolution"), CONVOLUTION, 0, 3, 4, 5, 6 },
+    { NAME("aten::_convolution"), CONVOLUTION, 0, 3, 4, 5, 6 },
+    { NAME("aten::cudnn_convolution"), CONVOLUTION, 0, 3, 2, 4, -1 },
+    { NAME("aten::miopen_convolution"), CONVOLUTION, 0, 4, 3, 5, -1 },
 };
 
 static const struct {
@@ -54,10 +57,8 @@ static const struct {
 
 static const struct op *find_op(const char *name, size_t len)
 {
-    if (len < 8 || memcmp(name, "aten::", 6) != 0)
-        return NULL;
     for (size_t i = 0; i < KR_COUNT(ops); i++) {
-        if (strlen(ops[i].name) == len && memcmp(ops[i].name, name, len) == 0)
+        if (ops[i].len == len && memcmp(ops[i].name, name, len) == 0)
             return &ops[i];
     }
     return NULL;
