@@ -23,9 +23,10 @@
 #define KREACH_VERSION_MAJOR 1 /* a reader refuses a larger one */
 #define KREACH_VERSION_MINOR 0
 
-#define KREACH_CHUNK_MAGIC     UINT32_C(0x4b43524b) /* "KRCK" */
-#define KREACH_CHUNK_MAX_BYTES (UINT32_C(4) << 20)  /* payload; a writer starts a new chunk before \
-                                                     */
+#define KREACH_CHUNK_MAGIC UINT32_C(0x4b43524b) /* "KRCK" */
+#define KREACH_CHUNK_MAX_BYTES                                                                     \
+    (UINT32_C(4) << 20) /* payload; a writer starts a new chunk before                             \
+                         */
 
 /* 16 bytes before each payload. */
 struct kreach_chunk {
@@ -82,8 +83,8 @@ enum kreach_chunk_type {
        runtime, 1 driver), cbid, svarint start - previous start, varint duration, svarint
        correlation - previous. */
     KREACH_LAUNCHES = 12,
-    /* Running totals at a flush: pairs of varint key (enum kreach_total), varint value. A reader
-       checks them against what it decoded. */
+    /* Running totals at a flush: pairs of varint key (enum kreach_total), varint value; 0 is left
+       out. A reader checks them against what it decoded: the file's work + KREACH_LOST_WRITE. */
     KREACH_TOTALS = 13,
     /* Clean end: varint enum kreach_end, text detail. Last in a section. */
     KREACH_END = 14,

@@ -139,14 +139,14 @@ static bool try_dir(struct cap_cupti *c, int major, const char *format, const ch
 {
     char folder[1100];
     char path[1200];
-    static const char *const tails[] = { ".13", ".12", ".11.8", "" };
+    static const char *const tails[] = { ".13", ".12", ".11.8" };
 
     snprintf(folder, sizeof folder, format, dir);
     if (access(folder, X_OK) != 0)
         return false;
     for (size_t i = 0; i < CAP_COUNT(tails); i++) {
         /* A CUPTI of a later major version than the driver's answers every call with 15. */
-        if (tails[i][0] && major && atoi(tails[i] + 1) > major)
+        if (major && atoi(tails[i] + 1) > major)
             continue;
         snprintf(path, sizeof path, "%s/" LIB "%s", folder, tails[i]);
         if (access(path, R_OK) == 0 && try_open(c, path, 0))

@@ -80,9 +80,14 @@ EXPORT void _Exit(int status)
 }
 
 /*
- * Another CUPTI client in the process. CUPTI has one pair of callbacks: whoever registers last gets
- * all buffers. We let it, note the gap, and take over again when it has finished.
+ * Another CUPTI client in the process, such as torch.profiler. There is one subscription, which we
+ * hold only so that conflicts show at the start: whoever asks gets it. There is one pair of buffer
+ * callbacks, too, and whoever registers last gets all buffers: we let it, note the gap, and take
+ * over again when it has finished.
  */
+EXPORT int cuptiSubscribe(void **subscriber, cupti_callback_fn *callback, void *user);
+EXPORT int cuptiSubscribe_v2(void **subscriber, cupti_callback_fn *callback, void *user,
+                             struct cupti_subscriber_params *params);
 EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete);
 EXPORT int cuptiActivityDisable(uint32_t kind);
 EXPORT int cuptiFinalize(void);
@@ -94,6 +99,31 @@ static void *next_cupti(const char *name)
     if (!found && cap_session.cupti.handle)
         found = dlsym(cap_session.cupti.handle, name);
     return found;
+}
+
+static void give_way(void)
+{
+    if (cap_session_active() && cap_session_unsubscribe(&cap_session))
+        cap_say("another CUPTI client (torch.profiler?) subscribes; kreach gives way and goes on");
+}
+
+int cuptiSubscribe(void **subscriber, cupti_callback_fn *callback, void *user)
+{
+    int (*real)(void **, cupti_callback_fn *, void *);
+
+    *(void **)&real = next_cupti("cuptiSubscribe");
+    give_way();
+    return real ? real(subscriber, callback, user) : CUPTI_E_NOT_INITIALIZED;
+}
+
+int cuptiSubscribe_v2(void **subscriber, cupti_callback_fn *callback, void *user,
+                      struct cupti_subscriber_params *params)
+{
+    int (*real)(void **, cupti_callback_fn *, void *, struct cupti_subscriber_params *);
+
+    *(void **)&real = next_cupti("cuptiSubscribe_v2");
+    give_way();
+    return real ? real(subscriber, callback, user, params) : CUPTI_E_NOT_INITIALIZED;
 }
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)

@@ -48,7 +48,7 @@ static void fail_busy(struct cap_session *s, const char *other)
          "end that tool, or use its recording; kreach cannot share CUPTI with it (result 39)");
 }
 
-static void no_callback(void *user, uint32_t domain, uint32_t cbid, const void *data)
+static void on_driver_call(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
     const struct cupti_callback_data *call = data;
 
@@ -69,14 +69,15 @@ static bool subscribe(struct cap_session *s)
                                               .name = "kreach",
                                               .other_name = other,
                                               .other_bytes = sizeof other };
+    cupti_subscriber_handle handle = NULL;
     int result = CUPTI_OK;
 
     if (s->opts.yield && !s->opts.profiler_api)
         return true;
     if (s->cupti.subscribe_v2)
-        result = s->cupti.subscribe_v2(&s->subscriber, no_callback, NULL, &params);
+        result = s->cupti.subscribe_v2(&handle, on_driver_call, NULL, &params);
     else if (s->cupti.subscribe)
-        result = s->cupti.subscribe(&s->subscriber, no_callback, NULL);
+        result = s->cupti.subscribe(&handle, on_driver_call, NULL);
     if (result == CUPTI_E_BUSY || result == CUPTI_E_MAX_LIMIT_REACHED) {
         fail_busy(s, other);
         return false;
@@ -85,12 +86,19 @@ static bool subscribe(struct cap_session *s)
         fail(s, "CUPTI refused to start", cap_cupti_explain(result).text);
         return false;
     }
+    atomic_store(&s->subscriber, handle);
     if (s->opts.profiler_api && s->cupti.enable_callback) {
-        s->cupti.enable_callback(1, s->subscriber, CUPTI_DOMAIN_DRIVER,
-                                 CUPTI_DRIVER_PROFILER_START);
-        s->cupti.enable_callback(1, s->subscriber, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_STOP);
+        s->cupti.enable_callback(1, handle, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_START);
+        s->cupti.enable_callback(1, handle, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_PROFILER_STOP);
     }
     return true;
+}
+
+bool cap_session_unsubscribe(struct cap_session *s)
+{
+    cupti_subscriber_handle handle = atomic_exchange(&s->subscriber, NULL);
+
+    return handle && s->cupti.unsubscribe && s->cupti.unsubscribe(handle) == CUPTI_OK;
 }
 
 int cap_kinds_enable(struct cap_session *s)
@@ -365,7 +373,7 @@ void cap_session_resume(void)
         return;
     cap_recorder_close(&s->recorder);
     s->sections++;
-    s->subscriber = NULL;
+    atomic_store(&s->subscriber, NULL);
     s->exit_context = NULL;
     s->window_shut_ns = 0;
     s->delay_over = false;

@@ -42,7 +42,7 @@ struct cap_session {
     uint32_t sections; /* earlier sections of this process, when an exec failed */
     struct cap_opts opts;
     struct cap_cupti cupti;
-    cupti_subscriber_handle subscriber;
+    _Atomic(cupti_subscriber_handle) subscriber; /* NULL = we hold none */
     struct cap_pool pool;
     struct cap_pool discard;    /* for requests over the limit; see cap_callbacks.c */
     _Atomic uint64_t discarded; /* records thrown away there, not yet in the file */
@@ -93,6 +93,9 @@ bool cap_session_active(void);
 
 /** The worker thread; its argument is the session. */
 void *cap_worker_main(void *session);
+
+/** Gives the only subscription up, if we hold it; true when we did. Any thread. */
+bool cap_session_unsubscribe(struct cap_session *s);
 
 /** In a forked child: forgets the parent's session without touching CUPTI or the file. */
 void cap_session_forget(void);

@@ -190,10 +190,8 @@ static void detach(struct cap_session *s)
 {
     enter_cupti(s);
     cap_kinds_disable(s);
-    if (s->subscriber && s->cupti.unsubscribe)
-        s->cupti.unsubscribe(s->subscriber);
+    cap_session_unsubscribe(s);
     leave_cupti(s);
-    s->subscriber = NULL;
 }
 
 static void drain(struct cap_session *s)

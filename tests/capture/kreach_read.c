@@ -119,7 +119,7 @@ static void read_names(struct state *s, struct cursor *c)
     if (varint(c) != f->n_names)
         c->bad = true;
     while (c->p < c->end && !c->bad) {
-        char name[128];
+        char name[1024];
         text(c, name, sizeof name);
         if (f->n_names < READ_NAMES_MAX)
             memcpy(f->names[f->n_names], name, sizeof name);
@@ -291,8 +291,11 @@ static void read_launches(struct state *s, struct cursor *c)
     const uint64_t n = varint(c);
 
     svarint(c);
-    for (uint64_t i = 0; i < n * 6 && !c->bad; i++)
-        varint(c); /* signed or not, a varint is skipped the same way */
+    for (uint64_t i = 0; i < n && !c->bad; i++) {
+        s->out->launch_thread = varint(c);
+        for (int field = 1; field < 6; field++)
+            varint(c); /* signed or not, a varint is skipped the same way */
+    }
     s->out->launches += n;
 }
 

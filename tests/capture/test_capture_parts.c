@@ -7,6 +7,7 @@
 #include "cap_steps.h"
 #include "cap_tables.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -255,6 +256,91 @@ static void every_result_of_cupti_has_words(void **state)
     assert_non_null(strstr(cap_cupti_explain(998).text, "unknown"));
 }
 
+static void make(const char *format, const char *folder)
+{
+    char command[1024];
+
+    snprintf(command, sizeof command, format, folder, folder, folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* Row 17: in a child each, since a library stays mapped. */
+static const struct {
+    const char *name, *layout, *map; /* map: a library of the program, relative to the folder */
+    const char *cuda_home;
+    int driver;
+    const char *expected; /* the end of the path; NULL = none */
+} searches[] = {
+    { "beside the CUDA runtime of a wheel",
+      "mkdir -p %s/nvidia/cuda_runtime/lib %s/nvidia/cuda_cupti/lib",
+      "nvidia/cuda_runtime/lib/libcudart.so.11.0", "nvidia/cuda_cupti/lib", 11080,
+      "/nvidia/cuda_runtime/lib/../../cuda_cupti/lib/libcupti.so.11.8" },
+    { "in the toolkit that CUDA_HOME names", "mkdir -p %s/home/extras/CUPTI/lib64 %s/x", NULL,
+      "home/extras/CUPTI/lib64", 11080, "/home/extras/CUPTI/lib64/libcupti.so.11.8" },
+};
+
+static void cupti_is_found_where_the_program_has_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CAP_COUNT(searches); i++) {
+        char folder[] = "/tmp/kreach-search-XXXXXX";
+        char text[1200];
+
+        assert_non_null(mkdtemp(folder));
+        make(searches[i].layout, folder);
+        snprintf(text, sizeof text, "cp '" FAKE_LIB "/libcupti.so.13' %s/%s/libcupti.so.11.8",
+                 folder, searches[i].cuda_home);
+        assert_int_equal(system(text), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            struct cap_cupti c;
+            char why[512] = "";
+            if (searches[i].map) {
+                snprintf(text, sizeof text, "cp '" FAKE_LIB "/libcuda.so.1' %s/%s", folder,
+                         searches[i].map);
+                if (system(text) != 0)
+                    _exit(2);
+                snprintf(text, sizeof text, "%s/%s", folder, searches[i].map);
+                if (!dlopen(text, RTLD_NOW))
+                    _exit(3);
+            } else {
+                snprintf(text, sizeof text, "%s/home", folder);
+                setenv("CUDA_HOME", text, 1);
+            }
+            if (!cap_cupti_open(&c, searches[i].driver, why, sizeof why)) {
+                fprintf(stderr, "%s: %s\n", searches[i].name, why);
+                _exit(4);
+            }
+            const size_t len = strlen(c.path);
+            const size_t want = strlen(searches[i].expected);
+            _exit(len > want && strcmp(c.path + len - want, searches[i].expected) == 0 ? 0 : 5);
+        }
+        int status = 0;
+        waitpid(child, &status, 0);
+        if (status != 0)
+            print_error("%s: %x\n", searches[i].name, (unsigned)status);
+        assert_int_equal(status, 0);
+        make("rm -rf %s # %s %s", folder);
+    }
+}
+
+/* Row 15: a CUPTI newer than the driver is not even tried. */
+static void without_any_cupti_the_reason_says_what_to_install(void **state)
+{
+    struct cap_cupti c;
+    char why[512] = "";
+
+    (void)state;
+    setenv("KREACH_CUPTI", "/nonexistent/libcupti.so", 1);
+    assert_false(cap_cupti_open(&c, 13000, why, sizeof why));
+    assert_non_null(strstr(why, "KREACH_CUPTI"));
+    unsetenv("KREACH_CUPTI");
+    unsetenv("CUDA_HOME");
+    unsetenv("CUDA_PATH");
+    assert_false(cap_cupti_open(&c, 10020, why, sizeof why));
+    assert_non_null(strstr(why, "driver version 10.2"));
+}
+
 /* Row 62: the preload is inherited by every child of a shell; none may break. */
 static void programs_that_have_nothing_to_do_with_cuda_run_as_ever(void **state)
 {
@@ -292,6 +378,8 @@ static void the_library_needs_nothing_but_libc(void **state)
     assert_int_equal(system("test \"$(readelf -d '" LIBKREACH "' | grep -c NEEDED)\" = 1 && "
                             "readelf -d '" LIBKREACH "' | grep -q 'NEEDED.*libc.so.6'"),
                      0);
+    /* Row 2: a timestamp callback spoils kernel times in CUDA 12.6 to 13.0. */
+    assert_int_equal(system("! grep -q TimestampCallback '" LIBKREACH "'"), 0);
     /* Nothing newer than glibc 2.28: Debian 10, Ubuntu 20.04, RHEL 8. */
     assert_int_equal(system("objdump -T '" LIBKREACH "' | grep -o 'GLIBC_2[.][0-9]*' | sort -u | "
                             "awk -F. '$2 > 28 { bad = 1 } END { exit bad }'"),
@@ -309,6 +397,8 @@ int main(void)
         cmocka_unit_test(names_are_kept_once_and_compared_again_each_batch),
         cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),
         cmocka_unit_test(every_result_of_cupti_has_words),
+        cmocka_unit_test(cupti_is_found_where_the_program_has_it),
+        cmocka_unit_test(without_any_cupti_the_reason_says_what_to_install),
         cmocka_unit_test(programs_that_have_nothing_to_do_with_cuda_run_as_ever),
         cmocka_unit_test(the_library_needs_nothing_but_libc),
     };

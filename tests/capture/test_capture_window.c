@@ -161,25 +161,46 @@ static void without_the_option_nvtx_is_left_alone(void **state)
     scene_free(o);
 }
 
-/* Row 12: with the option, another client may subscribe while we record. */
-static void yielding_leaves_the_subscription_to_others(void **state)
+/*
+ * Row 12: who asks for the subscription gets it. Only a client that finds CUPTI by its own handle,
+ * past us, is refused, and not even that with the option.
+ */
+static void the_subscription_is_given_to_whoever_asks(void **state)
 {
     static const struct {
-        const char *options;
-        bool other_is_refused;
-    } cases[] = { { "", true }, { "yield", false } };
+        const char *options, *ops;
+        bool refused;
+    } cases[] = { { "", "init kernels=10 subscribe kernels=10 return=0", false },
+                  { "", "init kernels=10 subscribe=direct kernels=10 return=0", true },
+                  { "yield", "init kernels=10 subscribe=direct kernels=10 return=0", false } };
 
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
-        struct outcome *o =
-            scene_run(&(struct scene){ .rival = true,
-                                       .options = cases[i].options,
-                                       .ops = "init kernels=10 subscribe return=0" });
-        assert_int_equal(strstr(o->stderr_text, "victim: subscribe: 39") != NULL,
-                         cases[i].other_is_refused);
-        assert_int_equal(scene_file(o)->kernels, 10);
+    for (size_t i = 0; i < 3; i++) {
+        struct outcome *o = scene_run(
+            &(struct scene){ .rival = true, .options = cases[i].options, .ops = cases[i].ops });
+        const bool refused = strstr(o->stderr_text, "victim: subscribe: 39") != NULL;
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(refused, cases[i].refused);
+        assert_int_equal(strstr(o->stderr_text, "gives way") != NULL, i == 0);
+        assert_int_equal(scene_file(o)->kernels, 20);
         scene_free(o);
     }
+}
+
+/* Row 56: ten thousand windows, and memory stays where it was (the victim looks). */
+static void memory_stays_flat_over_ten_thousand_windows(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "range=window,flush=0.05",
+        .ops = SANITIZED ? "init windows=500 return=0" : "init windows=10000 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_string_equal(o->stderr_text, "");
+    assert_true(f->kernels >= (SANITIZED ? 500 : 10000));
+    scene_free(o);
 }
 
 int main(void)
@@ -191,7 +212,8 @@ int main(void)
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
         cmocka_unit_test(a_plain_run_has_ranges_and_no_cupti),
         cmocka_unit_test(without_the_option_nvtx_is_left_alone),
-        cmocka_unit_test(yielding_leaves_the_subscription_to_others),
+        cmocka_unit_test(the_subscription_is_given_to_whoever_asks),
+        cmocka_unit_test(memory_stays_flat_over_ten_thousand_windows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

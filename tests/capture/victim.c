@@ -15,7 +15,11 @@
  *   exec=PATH badexec vexec
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
  *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
- *   subscribe enable  it subscribes; it enables kernel records
+ *   subscribe enable  it subscribes (=direct: by a symbol of CUPTI's own handle); it enables kernel
+ *                     records
+ *   windows=N         N ranges "window" of two kernels; complains when memory grows
+ *   alarm=US          a signal with a handler every so often
+ *   leavers=T,S       T threads call _exit(S) at once
  *   quiet             ignores SIGTERM by a handler of its own
  *   exit=S _exit=S _Exit=S quick_exit=S return=S kill=SIGNAL abort hang daemon
  * It prints nothing but errors.
@@ -23,6 +27,7 @@
 #include "fake_cuda.h"
 #include "fake_nvtx.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -30,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,11 +50,17 @@ int cuptiSubscribe_v2(void **out, cupti_callback_fn *callback, void *user,
 
 static unsigned rival_buffers;
 
-static void rival_subscribe(void)
+static void rival_subscribe(bool direct)
 {
     struct cupti_subscriber_params params = { .struct_bytes = sizeof params, .name = "rival" };
+    int (*subscribe)(void **, cupti_callback_fn *, void *, struct cupti_subscriber_params *) =
+        cuptiSubscribe_v2;
     void *handle = NULL;
-    const int result = cuptiSubscribe_v2(&handle, NULL, NULL, &params);
+
+    if (direct)
+        *(void **)&subscribe =
+            dlsym(dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD), "cuptiSubscribe_v2");
+    const int result = subscribe(&handle, NULL, NULL, &params);
 
     if (result != 0)
         fprintf(stderr, "victim: subscribe: %d\n", result);
@@ -175,6 +187,71 @@ static void storm(unsigned n)
     pthread_join(thread, NULL);
 }
 
+static long resident_kib(void)
+{
+    long size = 0;
+    long resident = 0;
+    FILE *in = fopen("/proc/self/statm", "r");
+
+    if (!in || fscanf(in, "%ld %ld", &size, &resident) != 2)
+        abort();
+    fclose(in);
+    return resident * 4;
+}
+
+static void windows(unsigned n)
+{
+    long early = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        fake_nvtx("push", "window");
+        kernels(2, 7);
+        fake_nvtx("pop", "");
+        usleep(20);
+        if (i == n / 5)
+            early = resident_kib();
+    }
+    if (resident_kib() - early > 4096)
+        fprintf(stderr, "victim: memory grew by %ld KiB\n", resident_kib() - early);
+}
+
+static void on_alarm(int signo)
+{
+    (void)signo;
+}
+
+static void alarms(unsigned us)
+{
+    const struct itimerval every = { { 0, (suseconds_t)us }, { 0, (suseconds_t)us } };
+
+    signal(SIGALRM, on_alarm);
+    setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static pthread_barrier_t at_the_door;
+static unsigned leavers_status;
+
+static void *leave_at_once(void *unused)
+{
+    pthread_barrier_wait(&at_the_door);
+    _exit((int)leavers_status);
+    return unused;
+}
+
+static void leavers(unsigned n, unsigned status)
+{
+    pthread_t thread;
+
+    leavers_status = status;
+    pthread_barrier_init(&at_the_door, NULL, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (pthread_create(&thread, NULL, leave_at_once, NULL) != 0)
+            abort();
+    }
+    for (;;)
+        pause();
+}
+
 static void on_term(int signo)
 {
     (void)signo;
@@ -274,6 +351,12 @@ static void work(const char *op, unsigned n, unsigned each)
         threads(n, each);
     else if (!strcmp(op, "storm"))
         storm(n);
+    else if (!strcmp(op, "windows"))
+        windows(n);
+    else if (!strcmp(op, "alarm"))
+        alarms(n);
+    else if (!strcmp(op, "leavers"))
+        leavers(n, each);
     for (unsigned i = 0; !strcmp(op, "steps") && i < n; i++) {
         kernels(each, 7);
         usleep(1000);
@@ -302,7 +385,7 @@ static void settings(const char *op, const char *value)
     else if (!strcmp(op, "rival"))
         cuptiActivityRegisterCallbacks(rival_request, rival_complete);
     else if (!strcmp(op, "subscribe"))
-        rival_subscribe();
+        rival_subscribe(!strcmp(value, "direct"));
     else if (!strcmp(op, "enable"))
         cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL);
     else if (!strcmp(op, "unrival")) {
