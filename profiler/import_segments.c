@@ -66,7 +66,7 @@ static void *work(void *arg)
     pthread_mutex_lock(&p->lock);
     while (!p->stop && p->next < p->n_segments) {
         size_t k = p->next;
-        struct segment *s = &p->ring[k % p->window];
+        struct segment s;
 
         if (k >= p->joined + p->window) {
             pthread_cond_wait(&p->changed, &p->lock);
@@ -74,9 +74,10 @@ static void *work(void *arg)
         }
         p->next++;
         pthread_mutex_unlock(&p->lock);
-        read_segment(p, k, s);
+        read_segment(p, k, &s);
         pthread_mutex_lock(&p->lock);
-        s->done = true;
+        s.done = true;
+        p->ring[k % p->window] = s;
         pthread_cond_broadcast(&p->changed);
     }
     pthread_mutex_unlock(&p->lock);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "note_name.h"
 
 #define MAX_CHANGES ((size_t)UINT32_MAX)
 
@@ -11,7 +12,7 @@
 struct open_note {
     int64_t end_ns;
     uint32_t name;
-    bool optimizer;
+    bool holds;
 };
 
 struct sweep {
@@ -19,8 +20,6 @@ struct sweep {
     struct kr_strpool *strings;
     struct open_note *open; /* by start; the last is the innermost */
     size_t n_open, cap_open;
-    char *text; /* for names */
-    size_t cap_text;
     struct kr_err *err;
 };
 
@@ -82,37 +81,17 @@ static bool close_until(struct sweep *s, int64_t now)
     return true;
 }
 
-/* The name with digit runs as '*', so that the steps of a loop are one. */
-static uint32_t starred(struct sweep *s, uint32_t name)
-{
-    size_t len;
-    size_t n = 0;
-    const char *text = kr_strpool_get(s->strings, name, &len);
-
-    if (!kr_grow(&s->text, &s->cap_text, len + 1, 1, SIZE_MAX / 4, s->err))
-        return KR_STR_NONE;
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            s->text[n++] = text[i];
-        else if (n == 0 || i == 0 || text[i - 1] < '0' || text[i - 1] > '9')
-            s->text[n++] = '*';
-    }
-    return kr_strpool_intern(s->strings, s->text, n, s->err);
-}
-
 static bool open_note(struct sweep *s, const struct kr_kineto_note *note)
 {
-    static const char optimizer[] = "Optimizer.step";
     const struct open_note *outer = s->n_open ? &s->open[s->n_open - 1] : NULL;
-    struct open_note in = { .name = starred(s, note->name) };
+    struct open_note in = { .name = kr_note_name_pattern(s->strings, note->name, s->err) };
 
     if (in.name == KR_STR_NONE)
         return false;
-    in.optimizer =
-        strncmp(kr_strpool_get(s->strings, in.name, NULL), optimizer, sizeof optimizer - 1) == 0;
-    if (!in.optimizer && outer && outer->optimizer) {
+    in.holds = kr_note_name_holds(kr_strpool_get(s->strings, in.name, NULL));
+    if (!in.holds && outer && outer->holds) {
         in.name = outer->name;
-        in.optimizer = true;
+        in.holds = true;
     }
     in.end_ns = note->start_ns + (int64_t)note->dur_ns;
     if (!kr_grow(&s->open, &s->cap_open, s->n_open + 1, sizeof in, MAX_CHANGES, s->err))
@@ -165,7 +144,6 @@ bool kr_note_map_build(struct kr_note_map *map, struct kr_kineto_note *notes, si
         first = end;
     }
     free(s.open);
-    free(s.text);
     if (!ok)
         kr_note_map_free(map);
     return ok;
