@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "families.h"
+#include "kernel_name.h"
 #include "mem.h"
 
 /* Advice that reaches less than this share of the wall is not given [1/wall]. */
@@ -27,6 +28,8 @@ enum name_fact {
     NAME_MEAN = 1 << 9,
     NAME_RSQRT = 1 << 10,
     NAME_MUL = 1 << 11,
+    NAME_TENSOROP = 1 << 12,
+    NAME_ODD_ALIGNED = 1 << 13,
 };
 
 static const struct {
@@ -56,6 +59,9 @@ static const struct {
     { "MeanOps", NAME_MEAN },
     { "rsqrt_kernel", NAME_RSQRT },
     { "MulFunctor", NAME_MUL },
+    { "tensorop", NAME_TENSOROP },
+    { "_align1>", NAME_ODD_ALIGNED },
+    { "_align2>", NAME_ODD_ALIGNED },
 };
 
 /* Families that torch.compile fuses with their neighbours. */
@@ -84,17 +90,30 @@ static const char *text_of(const struct advising *a, uint32_t id)
     return kr_timeline_str(a->t, id);
 }
 
+static uint16_t facts_in(const char *text)
+{
+    unsigned facts = 0;
+
+    for (size_t i = 0; i < KR_COUNT(name_parts); i++) {
+        if (strstr(text, name_parts[i].part))
+            facts |= name_parts[i].fact;
+    }
+    return (uint16_t)facts;
+}
+
+/* As written and, since some recorders write mangled names, as normalised. */
 static unsigned facts_of(const struct advising *a, size_t site)
 {
     const uint32_t name = a->t->sites[site].name;
+    struct kr_err no_memory;
+    char *normalised;
 
-    if (!(a->facts[name] & NAME_KNOWN)) {
-        a->facts[name] = NAME_KNOWN;
-        for (size_t i = 0; i < KR_COUNT(name_parts); i++) {
-            if (strstr(text_of(a, name), name_parts[i].part))
-                a->facts[name] |= (uint16_t)name_parts[i].fact;
-        }
-    }
+    if (a->facts[name] & NAME_KNOWN)
+        return a->facts[name];
+    normalised = kr_kernel_name_normalise(text_of(a, name), &no_memory);
+    a->facts[name] = (uint16_t)(NAME_KNOWN | facts_in(text_of(a, name)) |
+                                (normalised ? facts_in(normalised) : 0));
+    free(normalised);
     return a->facts[name];
 }
 
@@ -128,6 +147,14 @@ static bool is_layout(const struct advising *a, size_t site)
 static bool is_fp32_without_tensor_cores(const struct advising *a, size_t site)
 {
     return a->tensor_cores && facts_of(a, site) & NAME_FP32_SIMT;
+}
+
+/* CUTLASS names the elements that each access loads: tensor cores want 8 of 16 bits. */
+static bool is_odd_aligned(const struct advising *a, size_t site)
+{
+    const unsigned both = NAME_TENSOROP | NAME_ODD_ALIGNED;
+
+    return (facts_of(a, site) & both) == both;
 }
 
 static bool is_bmm(const struct advising *a, size_t site)
@@ -197,6 +224,9 @@ static const struct {
     { "tf32", is_fp32_without_tensor_cores, all_launches,
       "float32 matrix products run without tensor cores: "
       "torch.set_float32_matmul_precision('high'), or bfloat16" },
+    { "align_shapes", is_odd_aligned, all_launches,
+      "matrix products load one or two elements at a time because a dimension is odd: "
+      "pad it (vocabulary, features, tables) to a multiple of 8" },
     { "sdpa", is_unfused_attention, all_launches,
       "attention runs as bmm, softmax, bmm: call F.scaled_dot_product_attention" },
     { "avoid_copies", is_copy, all_launches,

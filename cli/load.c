@@ -78,6 +78,16 @@ bool kr_load_wall(const struct kr_call *call, uint64_t *wall_step_ns, struct kr_
     return *wall_step_ns > 0 || kr_fail(err, KR_EARG, "--wall: a step cannot take no time");
 }
 
+/* What somebody chose to record is wanted whole; of a whole program, what it does again and again.
+ */
+static const char *default_window(const struct kr_call *call, const struct kr_source *source)
+{
+    bool steps_matter =
+        source->whole_program || source->steps.plain_step_ns || kr_opts_value(&call->opts, "wall");
+
+    return steps_matter ? "steady" : "all";
+}
+
 uint64_t kr_load_plain_step(const struct kr_call *call, uint64_t wall_step_ns,
                             const struct kr_run *run)
 {
@@ -104,8 +114,7 @@ bool kr_load_run(const struct kr_call *call, const struct kr_rules *rules, const
     if (!t)
         return false;
     if (!spec)
-        spec =
-            kr_opts_value(&call->opts, "wall") || t->source.steps.plain_step_ns ? "steady" : "all";
+        spec = default_window(call, &t->source);
     return kr_run_analyse(t, rules, spec, out, err) || kr_wrap(err, "%s", path);
 }
 

@@ -23,7 +23,7 @@
 /* Options of every command that accounts for time. */
 #define KR_OPTIONS_WINDOW                                                                          \
     { "window", 'w', "SPEC", NULL,                                                                 \
-      "all, steady, step:N, name:TEXT or time:A..B; all by default" },                             \
+      "all, steady, step:N, name:TEXT or time:A..B; all by default, steady for a .kreach" },       \
     {                                                                                              \
         "wall", 0, "DURATION", NULL,                                                               \
             "step time without a profiler, e.g. 31.4ms; takes the steady window"                   \

@@ -195,6 +195,8 @@ struct kr_source {
     uint64_t truncated_at; /* [byte] in the decompressed text */
     bool drops_known;      /* the format says how many records the recorder dropped */
     uint64_t drops;
+    bool whole_program;    /* recorded from the program's start, so with its start-up and warm-up;
+                              else of a stretch that somebody chose */
     uint64_t processes;    /* that did device work; 0 = the format does not say */
     struct kr_fact *facts; /* in order of first appearance; see kr_timeline_fact */
     size_t n_facts;

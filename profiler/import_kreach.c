@@ -371,6 +371,7 @@ static bool read_all(struct reader *r, const char *name, const void *data, size_
     if (!source->path)
         return false;
     source->format = "kreach";
+    source->whole_program = true;
     source->compression = "none";
     source->input_bytes = source->text_bytes = len;
     memcpy(source->events_at, "EVENTS", sizeof "EVENTS");

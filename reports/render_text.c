@@ -41,10 +41,16 @@ static void say_true_step(const struct page *p)
 
     if (!s->known)
         return;
-    kr_say_fact(p->out, &p->opt->style, "step",
-                "profiled steps take %s, the plain step %s: profiling costs %s %% here",
-                kr_text_duration(s->profiled_ns).s, kr_text_duration(s->plain_ns).s,
-                kr_text_percent(s->cost_frac).s);
+    if (s->cost_frac >= 0)
+        kr_say_fact(p->out, &p->opt->style, "step",
+                    "profiled steps take %s, the plain step %s: profiling costs %s %% here",
+                    kr_text_duration(s->profiled_ns).s, kr_text_duration(s->plain_ns).s,
+                    kr_text_percent(s->cost_frac).s);
+    else
+        kr_say_fact(p->out, &p->opt->style, "step",
+                    "profiled steps take %s, the plain step %s, which is longer: the two differ by "
+                    "more than profiling costs",
+                    kr_text_duration(s->profiled_ns).s, kr_text_duration(s->plain_ns).s);
     if (s->busy_too_long)
         kr_say_fact(p->out, &p->opt->style, "",
                     "the GPU is busy for %s of a profiled step, longer than the plain step: the "

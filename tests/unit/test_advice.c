@@ -38,7 +38,14 @@
     "void (anonymous namespace)::softmax_warp_forward<float, float, float, 8, false, false>(int)"
 #define GEMM  "nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_TNT"
 #define SGEMM "ampere_sgemm_128x64_nn"
-#define STEP  "Optimizer.step#AdamW.step"
+#define ODD_GEMM                                                                                   \
+    "void cutlass::Kernel2<cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1>(int)"
+#define MANGLED_GEMM                                                                               \
+    "_ZN7cutlass7Kernel2I57cutlass_75_tensorop_bf16_s1688gemm_bf16_128x128_tn_align1EEvNT_"        \
+    "6ParamsE"
+#define EVEN_GEMM                                                                                  \
+    "void cutlass::Kernel2<cutlass_80_tensorop_s8_i16832gemm_s8_128x128_64x3_tn_align16>(int)"
+#define STEP "Optimizer.step#AdamW.step"
 
 /* One launch of a run: it starts gap_us after the one before and was launched lead_us before. */
 struct launch {
@@ -145,6 +152,13 @@ static void each_kind_has_its_evidence(void **state)
         { "tf32", { { SGEMM, "aten::mm", NULL, 70, 0, 900, KR_KERNEL, 0 } }, 9, 70, 1 },
         { "tf32", { { SGEMM, "aten::mm", NULL, 70, 0, 900, KR_KERNEL, 0 } }, 7, 0, 0 },
         { "tf32", { { GEMM, "aten::mm", NULL, 70, 0, 900, KR_KERNEL, 0 } }, 9, 0, 0 },
+        { "align_shapes", { { ODD_GEMM, "aten::mm", NULL, 70, 0, 900, KR_KERNEL, 0 } }, 9, 70, 1 },
+        { "align_shapes",
+          { { MANGLED_GEMM, "aten::mm", NULL, 70, 0, 900, KR_KERNEL, 0 } },
+          9,
+          70,
+          1 },
+        { "align_shapes", { { EVEN_GEMM, "aten::mm", NULL, 70, 0, 900, KR_KERNEL, 0 } }, 9, 0, 0 },
         { "sdpa",
           { { GEMM, "aten::bmm", NULL, 30, 0, 900, KR_KERNEL, 0 },
             { SOFTMAX, "aten::_softmax", NULL, 20, 0, 900, KR_KERNEL, 0 },
