@@ -91,25 +91,20 @@ size_t kr_split_find_event(const struct kr_json_text *text, size_t from, size_t 
     return limit;
 }
 
-/* Judges a brace, the object still being open. */
-static enum kr_split_end take_brace(uint64_t *depth, const struct kr_json_text *text, size_t at,
-                                    bool in_string)
+/* Judges a brace outside of strings, the object still being open. */
+static enum kr_split_end take_brace(uint64_t *depth, const struct kr_json_text *text, size_t at)
 {
-    bool opens = text->p[at] == '{';
-
-    if (in_string)
-        return opens && kr_split_is_event(text, at) ? KR_SPLIT_LOST : KR_SPLIT_MORE;
-    if (!opens)
+    if (text->p[at] == '}')
         return --*depth == 0 ? KR_SPLIT_END : KR_SPLIT_MORE;
     if ((*depth)++ > 0 && kr_split_byte_before(text, at) == ',')
         return KR_SPLIT_LOST;
     return KR_SPLIT_MORE;
 }
 
-/* Braces of the block at *pos in order, up to the first byte that is wrong. `in` = bytes inside
- * strings. When the object ends, *pos is set to its last byte. */
+/* Braces of the block at *pos in order, up to the first byte that is wrong. When the object ends,
+ * *pos is set to its last byte. */
 static enum kr_split_end take_braces(uint64_t *depth, const struct kr_json_text *text, size_t *pos,
-                                     uint64_t braces, uint64_t in, uint64_t wrong)
+                                     uint64_t braces, uint64_t wrong)
 {
     for (; braces; braces &= braces - 1) {
         int i = __builtin_ctzll(braces);
@@ -117,7 +112,7 @@ static enum kr_split_end take_braces(uint64_t *depth, const struct kr_json_text 
 
         if (wrong & ((UINT64_C(2) << i) - 1))
             return KR_SPLIT_LOST;
-        end = take_brace(depth, text, *pos + (size_t)i, in >> i & 1);
+        end = take_brace(depth, text, *pos + (size_t)i);
         if (end == KR_SPLIT_END)
             *pos += (size_t)i;
         if (end != KR_SPLIT_MORE)
@@ -139,7 +134,7 @@ enum kr_split_end kr_split_strict(struct kr_splitter *state, const struct kr_jso
         int skip = (int)(s.pos - base); /* bytes of the block before pos */
         uint64_t ours = ~UINT64_C(0) << skip;
         const struct kr_block *b;
-        uint64_t quote, in, closing, wrong;
+        uint64_t quote, in, braces, closing, wrong;
 
         if (text->len - base < BLOCK && !text->last)
             break;
@@ -152,8 +147,9 @@ enum kr_split_end kr_split_strict(struct kr_splitter *state, const struct kr_jso
         wrong = (closing << 1 | (uint64_t)s.after_string << skip) & ~b->follow;
         if (s.marks)
             *s.marks = quote | (b->structure & ~in & ours);
-        if ((b->brace & ours) || wrong) {
-            end = take_braces(&depth, text, &base, b->brace & ours, in, wrong);
+        braces = b->brace & ~in & ours;
+        if (braces | wrong) {
+            end = take_braces(&depth, text, &base, braces, wrong);
             if (end == KR_SPLIT_END && s.marks)
                 *s.marks &= ~UINT64_C(0) >> (BLOCK - 1 - base % BLOCK);
             if (end == KR_SPLIT_END)
@@ -216,15 +212,20 @@ struct lenient {
     unsigned repairs;
 };
 
-static void mark(struct lenient *l, size_t pos)
+/* The word of marks that holds pos, all before it being set. */
+static uint64_t *mark_word(struct lenient *l, size_t pos)
 {
     size_t word = pos / BLOCK - l->start / BLOCK;
 
-    if (!l->marks)
-        return;
     while (l->n_marks <= word)
         l->marks[l->n_marks++] = 0;
-    l->marks[word] |= UINT64_C(1) << pos % BLOCK;
+    return &l->marks[word];
+}
+
+static void mark(struct lenient *l, size_t pos)
+{
+    if (l->marks)
+        *mark_word(l, pos) |= UINT64_C(1) << pos % BLOCK;
 }
 
 /* Passes over the string whose opening quote is at *pos. */
@@ -317,5 +318,7 @@ struct kr_split_found kr_split_lenient(const struct kr_json_text *text, size_t s
     }
     if (end == KR_SPLIT_END && l.depth > 0)
         end = KR_SPLIT_MORE;
+    if (l.marks)
+        mark_word(&l, pos);
     return (struct kr_split_found){ end, pos, l.repairs };
 }

@@ -48,9 +48,9 @@ struct kr_splitter {
  * Goes on with a strict search until the object ends or `limit` [byte] is reached. Marks need room
  * up to the limit: kr_split_marks of its distance.
  *
- * Lost means that a string is not followed by what may follow one, that an event seems to start
- * inside a string, or that an object follows a comma (lists of objects do so rightly; the lenient
- * search decides).
+ * Lost means that a string is not followed by what may follow one (so that a quote is missing or
+ * too many before), or that an object follows a comma, which it does in lists; the lenient search
+ * decides.
  */
 enum kr_split_end kr_split_strict(struct kr_splitter *s, const struct kr_json_text *text,
                                   size_t limit);

@@ -209,6 +209,33 @@ static void launches_are_counted_and_give_the_lead(void **state)
     }
 }
 
+static void launches_may_come_in_any_order(void **state)
+{
+    struct kr_timeline *t = read_doc(DOC(
+        LAUNCH("cudaLaunchKernel", "3", "90", "0") "," LAUNCH("cudaLaunchKernel", "1", "70", "0") "," LAUNCH(
+            "cudaLaunchKernel",
+            "2", "80",
+            "0") "," KERNEL("a", "10",
+                            "\"correlation\":70") "," KERNEL("b", "20",
+                                                             "\"correlation\":80") "," KERNEL("c",
+                                                                                              "30",
+                                                                                              "\"co"
+                                                                                              "rrel"
+                                                                                              "atio"
+                                                                                              "n\":"
+                                                                                              "90") "," KERNEL("d",
+                                                                                                               "40",
+                                                                                                               "\"correlation\":60") "," KERNEL("e",
+                                                                                                                                                "50",
+                                                                                                                                                "\"correlation\":85")));
+    static const uint32_t leads[] = { 9000, 18000, 27000, KR_LEAD_UNKNOWN, KR_LEAD_UNKNOWN };
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(leads); i++)
+        assert_int_equal(t->events[i].lead_ns, leads[i]);
+    kr_timeline_free(t);
+}
+
 static void work_that_starts_before_its_launch_has_no_lead(void **state)
 {
     struct kr_timeline *t = read_doc(DOC(
@@ -228,21 +255,27 @@ static void work_that_starts_before_its_launch_has_no_lead(void **state)
 static void the_innermost_annotation_of_the_stream_names_the_site(void **state)
 {
     struct kr_timeline *t = read_doc(DOC(
-        GPU_NOTE("ProfilerStep#12", "10", "50") "," GPU_NOTE("layer 3 of 20", "20", "10") "," GPU_NOTE("Optimizer.step#AdamW.step", "40", "10") "," GPU_NOTE("inner", "42", "4") "," KERNEL("before", "1", "\"correlation\":1") "," KERNEL(
-            "step",
-            "10", "\"correlation\":2") "," KERNEL("layer", "29.999",
-                                                  "\"correlation\":3") "," KERNEL("step_again",
-                                                                                  "30",
-                                                                                  "\"correlation\":"
-                                                                                  "4") "," KERNEL("optimizer",
-                                                                                                  "43",
-                                                                                                  "\"correlation\":5") "," KERNEL("after",
-                                                                                                                                  "60",
-                                                                                                                                  "\"correlation\":6") "," X("kernel",
-                                                                                                                                                             "elsewhere",
-                                                                                                                                                             "22",
-                                                                                                                                                             "1",
-                                                                                                                                                             "\"device\":0,\"stream\":8,\"correlation\":7")));
+        GPU_NOTE("ProfilerStep#12", "10", "50") "," GPU_NOTE("layer 3 of 20", "20", "10") "," GPU_NOTE("Optimizer.step#AdamW.step", "40", "10") "," GPU_NOTE(
+            "inner", "42",
+            "4") "," KERNEL("before", "1",
+                            "\"correlation\":1") "," KERNEL("step", "10",
+                                                            "\"correlation\":2") "," KERNEL("layer",
+                                                                                            "29."
+                                                                                            "999",
+                                                                                            "\"corr"
+                                                                                            "elatio"
+                                                                                            "n\":3") "," KERNEL("step_again",
+                                                                                                                "30",
+                                                                                                                "\"correlation\":"
+                                                                                                                "4") "," KERNEL("optimizer",
+                                                                                                                                "43",
+                                                                                                                                "\"correlation\":5") "," KERNEL("after",
+                                                                                                                                                                "60",
+                                                                                                                                                                "\"correlation\":6") "," X("kernel",
+                                                                                                                                                                                           "elsewhere",
+                                                                                                                                                                                           "22",
+                                                                                                                                                                                           "1",
+                                                                                                                                                                                           "\"device\":0,\"stream\":8,\"correlation\":7")));
     static const char *const want[] = {
         "", "ProfilerStep#*", "", "layer * of *", "ProfilerStep#*", "Optimizer.step#AdamW.step", ""
     };
@@ -326,6 +359,8 @@ static const struct {
     { CONV("aten::cudnn_convolution", "[\"\",\"\",\"[1, 1]\",\"[2, 2]\",\"[1, 1]\",\"1\"]"),
       2. * 8 * 64 * 16 * 16 * 16 * 9, 4. * (8 * 16 * 1024 + 64 * 16 * 9 + 8 * 64 * 256) },
     { CONV("aten::cudnn_convolution", "[]"), 0, 0 },
+    { CONV("aten::cudnn_convolution", "[\"\",\"\",\"[0, 0]\",\"[1, 1]\",\"[20, 20]\",\"1\"]"), 0,
+      0 }, /* the filter reaches beyond the image */
 };
 
 static void shapes_give_arithmetic_and_traffic_where_they_leave_no_doubt(void **state)
@@ -542,6 +577,7 @@ int main(void)
         cmocka_unit_test(device_work_is_told_by_category_and_never_by_annotations),
         cmocka_unit_test(the_op_is_found_by_external_id_or_through_the_launch),
         cmocka_unit_test(launches_are_counted_and_give_the_lead),
+        cmocka_unit_test(launches_may_come_in_any_order),
         cmocka_unit_test(work_that_starts_before_its_launch_has_no_lead),
         cmocka_unit_test(the_innermost_annotation_of_the_stream_names_the_site),
         cmocka_unit_test(without_device_annotations_the_host_s_hold_at_the_launch),

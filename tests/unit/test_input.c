@@ -202,6 +202,34 @@ static void a_wrong_checksum_is_damage(void **state)
     assert_true(met.damaged);
 }
 
+/* The header of the second block of a zstd frame (RFC 8878, 3.1.1). */
+static size_t second_block(const unsigned char *p)
+{
+    static const size_t content_bytes[] = { 0, 2, 4, 8 };
+    bool single = p[4] >> 5 & 1;
+    size_t at = 5 + (single ? 0 : 1) + content_bytes[p[4] >> 6] + (single && p[4] < 64 ? 1 : 0);
+
+    return at + 3 + ((size_t)p[at] | (size_t)p[at + 1] << 8 | (size_t)p[at + 2] << 16) / 8;
+}
+
+static void damage_costs_no_block_that_came_before(void **state)
+{
+    enum { LEN = 300000, BLOCK = 128 << 10 };
+    static struct bytes zstd;
+    static char large[LEN];
+    ZSTD_CCtx *ctx = ZSTD_createCCtx();
+
+    (void)state;
+    fill_text(large, LEN);
+    ZSTD_CCtx_setParameter(ctx, ZSTD_c_checksumFlag, 1);
+    zstd.len = ZSTD_compress2(ctx, zstd.p, sizeof zstd.p, large, LEN);
+    ZSTD_freeCCtx(ctx);
+    zstd.p[zstd.len - 1] ^= 1;
+    assert_true(expect(&zstd, large, LEN).damaged);
+    zstd.p[second_block(zstd.p)] |= 6; /* a type of block that is not there */
+    assert_true(expect(&zstd, large, BLOCK).damaged);
+}
+
 static void a_bomb_is_refused_and_a_dense_text_is_not(void **state)
 {
     static struct bytes gzip, out;
@@ -285,6 +313,7 @@ int main(void)
         cmocka_unit_test(foreign_bytes_behind_a_gzip_member_are_told),
         cmocka_unit_test(a_cut_stream_gives_what_came_before),
         cmocka_unit_test(a_wrong_checksum_is_damage),
+        cmocka_unit_test(damage_costs_no_block_that_came_before),
         cmocka_unit_test(a_bomb_is_refused_and_a_dense_text_is_not),
         cmocka_unit_test(files_that_cannot_be_read_are_named),
         cmocka_unit_test(a_mapped_file_and_memory_lie_open),

@@ -120,6 +120,7 @@ static const struct {
       KR_SPLIT_LOST,
       { KR_SPLIT_LOST, 8, 0 },
       { KR_SPLIT_LOST, 8, 0 } },
+    { "{\"a\":\"b \"c\" d", KR_SPLIT_LOST, { KR_SPLIT_MORE, 13, 2 }, { KR_SPLIT_MORE, 13, 2 } },
     { "{\"a\":{\"b\":1,{\"ph\":\"X\"}",
       KR_SPLIT_LOST,
       { KR_SPLIT_LOST, 12, 0 },
