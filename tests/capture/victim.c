@@ -12,7 +12,9 @@
  *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
  *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
  *   storm=N           N children that exit at once, while a thread launches
- *   exec=PATH badexec vexec
+ *   exec=PATH badexec vexec vexit   v: in a child of vfork
+ *   clone             a child that no fork handler sees calls _exit
+ *   nopart            complains about an open descriptor of a recording
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
  *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
  *   subscribe enable  it subscribes (=direct: by a symbol of CUPTI's own handle); it enables kernel
@@ -35,6 +37,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -289,6 +292,19 @@ static void close_all(bool reuse)
     }
 }
 
+static void complain_about_parts(void)
+{
+    char link[64];
+    char path[4096];
+
+    for (int fd = 3; fd < 1024; fd++) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        const ssize_t len = readlink(link, path, sizeof path - 1);
+        if (len > 5 && memcmp(path + len - 5, ".part", 5) == 0)
+            fprintf(stderr, "victim: descriptor %d is a recording\n", fd);
+    }
+}
+
 static void leave(const char *op, int status)
 {
     if (!strcmp(op, "exit"))
@@ -312,13 +328,19 @@ static void exec_something(const char *op, char *path)
         perror("victim: exec");
     } else if (!strcmp(op, "badexec")) {
         execv("/nonexistent/program", argv);
-    } else if (!strcmp(op, "vexec")) {
+    } else if (!strcmp(op, "vexec") || !strcmp(op, "vexit")) {
         char *true_argv[] = { (char *)"true", NULL };
         pid_t child = vfork();
         if (child == 0) {
-            execv("/bin/true", true_argv);
+            if (!strcmp(op, "vexec"))
+                execv("/bin/true", true_argv);
             _exit(1);
         }
+        waitpid(child, NULL, 0);
+    } else if (!strcmp(op, "clone")) {
+        pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
+        if (child == 0)
+            _exit(0);
         waitpid(child, NULL, 0);
     }
 }
@@ -379,6 +401,8 @@ static void settings(const char *op, const char *value)
         signal(SIGTERM, on_term);
     else if (!strcmp(op, "closefds") || !strcmp(op, "reuse"))
         close_all(!strcmp(op, "reuse"));
+    else if (!strcmp(op, "nopart"))
+        complain_about_parts();
     else if (!strcmp(op, "daemon") && fork() != 0)
         _exit(0);
 #ifdef RIVAL

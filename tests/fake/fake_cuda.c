@@ -163,6 +163,8 @@ int cuCtxSynchronize(void)
 {
     const uint64_t until = fake_busy_until_ns();
 
+    if (fake_setting("nosync", 0))
+        return 700; /* as after a kernel's illegal access */
     for (uint64_t now = now_ns(); now < until; now = now_ns()) {
         const struct timespec wait = { .tv_sec = (time_t)((until - now) / 1000000000u),
                                        .tv_nsec = (long)((until - now) % 1000000000u) };

@@ -4,7 +4,8 @@
  * runs on simulated streams in real time and is reported to the fake CUPTI when that is loaded.
  *
  * The environment variable FAKE is a comma-separated list of settings, "key=number" or "key=text",
- * read by both libraries; fake_setting lists none of them, each is looked up where it is used.
+ * read by both libraries. Those of this one: driver=N its version, mig=1 all devices are MIG
+ * instances, nosync=1 waiting for the device fails at once, as after an illegal access.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
