@@ -14,7 +14,9 @@ struct kr_import_options {
 };
 
 /**
- * Reads a recorded run: Kineto JSON, plain or in gzip or zstd, or standard input for "-".
+ * Reads a recorded run: Kineto JSON, plain or in gzip or zstd, or a .kreach file; "-" is standard
+ * input. The format is told by content. Threads share a plain JSON file; the answer is the same for
+ * any number of them.
  *
  * Damage that leaves the rest usable is counted in the timeline's warnings; source.truncated says
  * that the input ended early. A file with no device work at all is an error.

@@ -157,7 +157,8 @@ enum kr_split_end kr_split_strict(struct kr_splitter *state, const struct kr_jso
             if (end != KR_SPLIT_MORE)
                 break;
         }
-        s.marks += s.marks != NULL;
+        if (s.marks)
+            s.marks++;
         s.in_string = in >> (BLOCK - 1) ? ~UINT64_C(0) : 0;
         s.after_string = closing >> (BLOCK - 1);
         s.pos = base + BLOCK;

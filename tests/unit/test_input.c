@@ -207,8 +207,10 @@ static size_t second_block(const unsigned char *p)
 {
     static const size_t content_bytes[] = { 0, 2, 4, 8 };
     bool single = p[4] >> 5 & 1;
-    size_t at = 5 + (single ? 0 : 1) + content_bytes[p[4] >> 6] + (single && p[4] < 64 ? 1 : 0);
+    size_t at = 5 + content_bytes[p[4] >> 6]; /* one byte more: a window size, or a short length */
 
+    if (!single || p[4] < 64)
+        at++;
     return at + 3 + ((size_t)p[at] | (size_t)p[at + 1] << 8 | (size_t)p[at + 2] << 16) / 8;
 }
 

@@ -59,8 +59,7 @@ static const char *const objects[] = {
     "{\"backslashes\":\"\\\\\",\"c\":\"\\\\\\\\\"}",
     "{\"odd\":\"\\\\\\\"}\",\"d\":\"x\"}",
     "{\"spaces\"  :\n\t\"x\" ,\r\n \"y\" : [ ] }",
-    "{\"long\":"
-    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
+    "{\"longer than a block\":\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
 };
 
 static void an_object_ends_at_its_brace_wherever_it_lies_in_a_block(void **state)
