@@ -62,7 +62,7 @@ struct kr_site {
 /* Arithmetic and traffic of a launching op, from its recorded shapes. works[0] is "unknown". */
 struct kr_work {
     double flop;    /* multiply and add counted as two */
-    double bytes;   /* each input read once and each output written once */
+    double bytes;   /* each input read once and each output written once; 0 = unknown */
     uint32_t dtype; /* string id of the first input's type, e.g. c10::BFloat16 */
 };
 
@@ -117,7 +117,7 @@ struct kr_annotation {
     X(KR_WARN_ESCAPE, "bad_escape", 0, "unknown escapes were kept as written")                     \
     X(KR_WARN_QUOTE, "unescaped_quote", 0, "unescaped quotes inside strings were repaired")        \
     X(KR_WARN_NONFINITE, "nonfinite_number", 0, "NaN or Infinity tokens")                          \
-    X(KR_WARN_BIG_NUMBER, "big_number", 0, "numbers outside 64 bits were ignored")                 \
+    X(KR_WARN_BIG_NUMBER, "big_number", 0, "numbers too large for their field were ignored")       \
     X(KR_WARN_OUT_OF_ORDER, "out_of_order", 0, "device events not in time order were sorted")      \
     X(KR_WARN_BEFORE_LAUNCH, "before_launch", 0, "device events that start before their launch")   \
     X(KR_WARN_NO_KERNELS, "launches_without_kernels", 1, "launches recorded but no kernels")       \
