@@ -118,8 +118,9 @@ static int note_mapped(struct dl_phdr_info *info, size_t size, void *user)
     else if (starts_with(slash + 1, "libtorch_cpu.so") ||
              starts_with(slash + 1, "libtorch_cuda.so"))
         into = m->torch;
-    if (into && into[0] == '\0' && strlen(info->dlpi_name) < sizeof m->cupti)
-        strcpy(into, info->dlpi_name);
+    const size_t len = strlen(info->dlpi_name);
+    if (into && into[0] == '\0' && len < sizeof m->cupti)
+        memcpy(into, info->dlpi_name, len + 1);
     return 0;
 }
 
@@ -234,23 +235,34 @@ static bool find(struct cap_cupti *c, int driver_version, char *why, size_t why_
     return false;
 }
 
+/* A library found by its soname has its path in the linker's books. */
+static void note_real_path(struct cap_cupti *c)
+{
+    Dl_info where;
+
+    if (dladdr(*(void **)&c->get_version, &where) == 0 || where.dli_fname[0] != '/')
+        return;
+    const size_t len = strlen(where.dli_fname);
+    if (len < sizeof c->path)
+        memcpy(c->path, where.dli_fname, len + 1);
+}
+
 bool cap_cupti_open(struct cap_cupti *c, int driver_version, char *why, size_t why_bytes)
 {
     *c = (struct cap_cupti){ 0 };
     if (!find(c, driver_version, why, why_bytes))
         return false;
+        /* NOLINTBEGIN(bugprone-macro-parentheses): a member's name takes no parentheses */
 #define RESOLVE(field, symbol, needed, parameters)                                                 \
     *(void **)&c->field = dlsym(c->handle, symbol);                                                \
-    if (needed && !c->field) {                                                                     \
+    if ((needed) && !c->field) {                                                                   \
         snprintf(why, why_bytes, "'%s' has no %s: it is too old", c->path, symbol);                \
         return false;                                                                              \
     }
     CAP_CUPTI_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-    Dl_info where;
-    if (dladdr(*(void **)&c->get_version, &where) && where.dli_fname[0] == '/' &&
-        strlen(where.dli_fname) < sizeof c->path)
-        strcpy(c->path, where.dli_fname); /* it was found by its soname */
+    /* NOLINTEND(bugprone-macro-parentheses) */
+    note_real_path(c);
     c->get_version(&c->version);
     return true;
 }

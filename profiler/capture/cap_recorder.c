@@ -191,7 +191,7 @@ static void add_event(struct cap_recorder *r, const struct work *w, uint32_t tra
     const int64_t start = (int64_t)w->start;
 
     if (track == CAP_ID_NONE || site == CAP_ID_NONE ||
-        !cap_bytes_reserve(&rows->body, 5 * CAP_VARINT_MAX_BYTES)) {
+        !cap_bytes_reserve(&rows->body, (size_t)5 * CAP_VARINT_MAX_BYTES)) {
         r->unwritten++;
         return;
     }

@@ -5,26 +5,31 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define PREFIX "kreach: "
+#define PREFIX     "kreach: "
+#define LINE_BYTES 512
+
+/* One write, so that lines of several processes do not mix. A closed stderr is no error. */
+static void say(const char *fmt, va_list args)
+{
+    char line[LINE_BYTES] = PREFIX;
+    const size_t room = sizeof line - sizeof PREFIX; /* keeps one byte for the newline */
+    const int len = vsnprintf(line + sizeof PREFIX - 1, room, fmt, args);
+    size_t total = sizeof PREFIX - 1;
+
+    if (len > 0)
+        total += (size_t)len < room ? (size_t)len : room - 1;
+    line[total++] = '\n';
+    if (write(STDERR_FILENO, line, total) < 0)
+        errno = 0;
+}
 
 void cap_say(const char *fmt, ...)
 {
-    char line[512] = PREFIX;
-    const size_t room = sizeof line - sizeof PREFIX; /* keeps one byte for the newline */
     const int saved = errno;
     va_list args;
 
     va_start(args, fmt);
-    int len = vsnprintf(line + sizeof PREFIX - 1, room, fmt, args);
+    say(fmt, args);
     va_end(args);
-    if (len < 0)
-        len = 0;
-    if ((size_t)len >= room)
-        len = (int)room - 1;
-    size_t total = sizeof PREFIX - 1 + (size_t)len;
-    line[total++] = '\n';
-    /* One write, so that lines of several processes do not mix. A closed stderr is no error. */
-    if (write(STDERR_FILENO, line, total) < 0)
-        errno = 0;
     errno = saved;
 }

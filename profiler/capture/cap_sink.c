@@ -45,6 +45,7 @@ bool cap_sink_open(struct cap_sink *s, bool append)
     const int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? 0 : O_EXCL);
     struct statx st;
 
+    s->inode = 0;
     s->fd = open(s->path, flags, 0666);
     if (s->fd < 0 && errno == ENOENT) {
         make_folders(s->path);
@@ -175,7 +176,8 @@ bool cap_sink_chunk(struct cap_sink *s, uint16_t type, const struct cap_piece *p
 
 void cap_sink_close(struct cap_sink *s)
 {
-    if (s->fd >= 0 && is_ours(s, s->fd))
+    /* Without an inode the file is just being opened, by a thread that a fork left behind. */
+    if (s->fd >= 0 && (s->inode == 0 || is_ours(s, s->fd)))
         close(s->fd);
     s->fd = -1;
 }

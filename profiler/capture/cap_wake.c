@@ -35,7 +35,8 @@ int64_t cap_clock_ns(int clock_id)
 {
     struct timespec now = { 0 };
 
-    clock_gettime((clockid_t)clock_id, &now);
+    if (clock_gettime((clockid_t)clock_id, &now) != 0)
+        return 0;
     return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 

@@ -226,7 +226,6 @@ static void read_events(struct state *s, struct cursor *c)
     struct read_file *f = s->out;
     const uint64_t n = varint(c);
     int64_t start_ns = svarint(c);
-    int64_t correlation = 0;
 
     f->event_bytes += (uint64_t)(c->end - c->p);
     for (uint64_t i = 0; i < n && !c->bad; i++) {
@@ -236,7 +235,6 @@ static void read_events(struct state *s, struct cursor *c)
         const uint64_t dur_ns = varint(c);
         const int64_t step = svarint(c);
         start_ns += delta_ns;
-        correlation += step;
         if (track >= f->n_tracks || site >= f->n_sites) {
             c->bad = true;
             return;

@@ -88,15 +88,44 @@ static _Noreturn void become_victim(const struct scene *scene, const char *folde
     _exit(121);
 }
 
+static int is_part(const struct dirent *entry)
+{
+    const size_t len = strlen(entry->d_name);
+
+    return len > 5 && strcmp(entry->d_name + len - 5, ".part") == 0;
+}
+
+static bool has_begun_a_file(const char *folder)
+{
+    char path[600];
+    struct stat st;
+    bool begun = false;
+    DIR *dir = opendir(folder);
+
+    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        begun |= is_part(entry) && stat(path, &st) == 0 && st.st_size > 0;
+    }
+    if (dir)
+        closedir(dir);
+    return begun;
+}
+
 /* Waits; sends the scene's signal when it is time, SIGKILL when the run has hung. */
 static void wait_for(const struct scene *scene, struct outcome *o, pid_t pid)
 {
     const double start = now_s();
     const double limit = scene->timeout_s ? scene->timeout_s : 60;
+    bool counting = !scene->kill_counts_from_file;
     bool sent = scene->kill_after_us == 0;
+    double from = start;
 
-    while (waitpid(pid, &o->status, sent ? WNOHANG : WNOHANG) == 0) {
-        if (!sent && now_s() - start >= scene->kill_after_us / 1e6) {
+    while (waitpid(pid, &o->status, WNOHANG) == 0) {
+        if (!counting && has_begun_a_file(o->folder)) {
+            counting = true;
+            from = now_s();
+        }
+        if (!sent && counting && now_s() - from >= scene->kill_after_us / 1e6) {
             kill(pid, scene->signal ? scene->signal : SIGKILL);
             sent = true;
         }
@@ -107,13 +136,6 @@ static void wait_for(const struct scene *scene, struct outcome *o, pid_t pid)
         usleep(200);
     }
     o->seconds = now_s() - start;
-}
-
-static int is_part(const struct dirent *entry)
-{
-    const size_t len = strlen(entry->d_name);
-
-    return len > 5 && strcmp(entry->d_name + len - 5, ".part") == 0;
 }
 
 static void read_folder(struct outcome *o)

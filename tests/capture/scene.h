@@ -8,14 +8,15 @@
 
 /* A run to make. Zeroed fields take the plain choice. */
 struct scene {
-    const char *fake;       /* settings of the fake libraries */
-    const char *options;    /* KREACH_OPTIONS */
-    const char *ops;        /* the victim's arguments, separated by spaces */
-    const char *env;        /* "NAME=VALUE" pairs, separated by spaces; "NAME" alone unsets */
-    bool rival;             /* the program that is a CUPTI client itself */
-    bool no_preload;        /* found by CUDA_INJECTION64_PATH alone */
-    unsigned kill_after_us; /* SIGKILL then, counted from the start; 0 = never */
-    int signal;             /* with kill_after_us: this signal instead */
+    const char *fake;           /* settings of the fake libraries */
+    const char *options;        /* KREACH_OPTIONS */
+    const char *ops;            /* the victim's arguments, separated by spaces */
+    const char *env;            /* "NAME=VALUE" pairs, separated by spaces; "NAME" alone unsets */
+    bool rival;                 /* the program that is a CUPTI client itself */
+    bool no_preload;            /* found by CUDA_INJECTION64_PATH alone */
+    unsigned kill_after_us;     /* SIGKILL then, counted from the start; 0 = never */
+    bool kill_counts_from_file; /* from when the process has begun a file */
+    int signal;                 /* with kill_after_us: this signal instead */
     unsigned long file_limit_bytes; /* RLIMIT_FSIZE */
     unsigned timeout_s;             /* default 60: then the run has hung */
 };
