@@ -5,6 +5,8 @@
 
 #include "../timeline_dump.h"
 
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
 static char *read_cut(const uint8_t *data, size_t len, unsigned threads, size_t segment,
                       size_t block)
 {
