@@ -5,11 +5,11 @@
 #include <immintrin.h>
 #endif
 
-static bool plain_only;
+static enum kr_blocks_way best_way = KR_BLOCKS_AVX512;
 
-void kr_blocks_plain(bool plain)
+void kr_blocks_limit(enum kr_blocks_way way)
 {
-    plain_only = plain;
+    best_way = way;
 }
 
 static void classify_plain(const char *p, size_t n, struct kr_block *out)
@@ -121,6 +121,29 @@ AVX2 static void classify_avx2(const char *p, size_t n, struct kr_block *out)
         out[i].follow = bits256(follow[0], follow[1]);
     }
 }
+
+/* The same with masks, which need no gathering of bits. */
+__attribute__((target("avx512bw"))) static void classify_avx512(const char *p, size_t n,
+                                                                struct kr_block *out)
+{
+    const __m512i space = _mm512_set1_epi8(0x20);
+    const __m512i open = _mm512_set1_epi8('{');
+    const __m512i either = _mm512_set1_epi8(~2);
+
+    for (size_t i = 0; i < n; i++, p += KR_BLOCK_BYTES) {
+        __m512i c = _mm512_loadu_si512(p);
+        __m512i folded = _mm512_sub_epi8(_mm512_or_si512(c, space), open);
+        uint64_t structure = _mm512_testn_epi8_mask(folded, either) |
+                             _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(','));
+
+        out[i].quote = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8('"'));
+        out[i].backslash = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8('\\'));
+        out[i].brace = _mm512_testn_epi8_mask(_mm512_sub_epi8(c, open), either);
+        out[i].structure = structure;
+        out[i].follow = structure | _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(':')) |
+                        _mm512_cmple_epu8_mask(c, space);
+    }
+}
 #endif
 
 static bool quotes(const char *p, size_t len, const char *key, size_t n)
@@ -158,9 +181,11 @@ bool kr_blocks_mention(const char *p, size_t len, const char *key, size_t n)
 static void classify(const char *p, size_t n, struct kr_block *out)
 {
 #ifdef __x86_64__
-    if (!plain_only && __builtin_cpu_supports("avx2"))
+    if (best_way >= KR_BLOCKS_AVX512 && __builtin_cpu_supports("avx512bw"))
+        classify_avx512(p, n, out);
+    else if (best_way >= KR_BLOCKS_AVX2 && __builtin_cpu_supports("avx2"))
         classify_avx2(p, n, out);
-    else if (!plain_only)
+    else if (best_way >= KR_BLOCKS_SSE2)
         classify_sse2(p, n, out);
     else
 #endif

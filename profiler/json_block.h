@@ -42,7 +42,10 @@ static inline const struct kr_block *kr_blocks_at(struct kr_blocks *b, size_t in
 /** True when the text holds `"key"`, quotes included, wherever. `n` is the length of key. */
 bool kr_blocks_mention(const char *p, size_t len, const char *key, size_t n);
 
-/** Uses the plain C way from now on, whatever the processor can do; for tests. */
-void kr_blocks_plain(bool plain);
+/* How blocks are made, the fastest last. All ways see the same. */
+enum kr_blocks_way { KR_BLOCKS_PLAIN, KR_BLOCKS_SSE2, KR_BLOCKS_AVX2, KR_BLOCKS_AVX512 };
+
+/** Uses no way behind this one from now on, whatever the processor can do; for tests. */
+void kr_blocks_limit(enum kr_blocks_way way);
 
 #endif

@@ -23,15 +23,18 @@ static void vectors_and_plain_c_see_the_same_bytes(void **state)
     /* every byte value at every place of a block, and a last block that is not full */
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (char)(i / 64 + i % 64);
-    kr_blocks_start(&fast, text, sizeof text);
     for (size_t i = 0; i * 64 < sizeof text; i++) {
-        struct kr_block block = *kr_blocks_at(&fast, i);
-
-        kr_blocks_plain(true);
+        kr_blocks_limit(KR_BLOCKS_PLAIN);
         kr_blocks_start(&plain, text, sizeof text);
-        assert_memory_equal(&block, kr_blocks_at(&plain, i), sizeof block);
-        kr_blocks_plain(false);
+        kr_blocks_at(&plain, i);
+        for (int way = KR_BLOCKS_SSE2; way <= KR_BLOCKS_AVX512; way++) {
+            kr_blocks_limit((enum kr_blocks_way)way);
+            kr_blocks_start(&fast, text, sizeof text);
+            assert_memory_equal(kr_blocks_at(&fast, i), kr_blocks_at(&plain, i),
+                                sizeof(struct kr_block));
+        }
     }
+    kr_blocks_limit(KR_BLOCKS_AVX512);
 }
 
 /* A strict search from `start`, in steps of `step` bytes. */
