@@ -212,25 +212,28 @@ static void launches_are_counted_and_give_the_lead(void **state)
 static void launches_may_come_in_any_order(void **state)
 {
     struct kr_timeline *t = read_doc(DOC(
-        LAUNCH("cudaLaunchKernel", "3", "90", "0") "," LAUNCH("cudaLaunchKernel", "1", "70", "0") "," LAUNCH("cudaLaunchKernel", "2", "80", "0") "," KERNEL(
-            "a", "10",
-            "\"correlation\":70") "," KERNEL("b", "20",
-                                             "\"correlation\":80") "," KERNEL("c", "30",
-                                                                              "\"co"
-                                                                              "rrel"
-                                                                              "atio"
-                                                                              "n\":"
-                                                                              "90") "," KERNEL("d",
-                                                                                               "40",
-                                                                                               "\"c"
-                                                                                               "orr"
-                                                                                               "ela"
-                                                                                               "tio"
-                                                                                               "n\""
-                                                                                               ":6"
-                                                                                               "0") "," KERNEL("e",
-                                                                                                               "50",
-                                                                                                               "\"correlation\":85")));
+        LAUNCH("cudaLaunchKernel", "3", "90", "0") "," LAUNCH("cudaLaunchKernel", "1", "70", "0") "," LAUNCH(
+            "cudaLaunchKernel",
+            "2", "80",
+            "0") "," KERNEL("a", "10",
+                            "\"correlation\":70") "," KERNEL("b", "20",
+                                                             "\"correlation\":80") "," KERNEL("c",
+                                                                                              "30",
+                                                                                              "\"co"
+                                                                                              "rrel"
+                                                                                              "atio"
+                                                                                              "n\":"
+                                                                                              "90") "," KERNEL("d",
+                                                                                                               "40",
+                                                                                                               "\"c"
+                                                                                                               "orr"
+                                                                                                               "ela"
+                                                                                                               "tio"
+                                                                                                               "n\""
+                                                                                                               ":6"
+                                                                                                               "0") "," KERNEL("e",
+                                                                                                                               "50",
+                                                                                                                               "\"correlation\":85")));
     static const uint32_t leads[] = { 9000, 18000, 27000, KR_LEAD_UNKNOWN, KR_LEAD_UNKNOWN };
 
     (void)state;
@@ -258,25 +261,41 @@ static void work_that_starts_before_its_launch_has_no_lead(void **state)
 static void the_innermost_annotation_of_the_stream_names_the_site(void **state)
 {
     struct kr_timeline *t = read_doc(DOC(
-        GPU_NOTE("ProfilerStep#12", "10", "50") "," GPU_NOTE("layer 3 of 20", "20", "10") "," GPU_NOTE("Optimizer.step#AdamW.step", "40", "10") "," GPU_NOTE("inner", "42", "4") "," KERNEL("before", "1", "\"correlation\":1") "," KERNEL(
-            "step",
-            "10", "\"correlation\":2") "," KERNEL("layer",
-                                                  "29."
-                                                  "999",
-                                                  "\"corr"
-                                                  "elatio"
-                                                  "n\":3") "," KERNEL("step_again", "30",
-                                                                      "\"correlation\":"
-                                                                      "4") "," KERNEL("optimizer",
-                                                                                      "43",
-                                                                                      "\"correlatio"
-                                                                                      "n\":5") "," KERNEL("after",
-                                                                                                          "60",
-                                                                                                          "\"correlation\":6") "," X("kernel",
-                                                                                                                                     "elsewhere",
-                                                                                                                                     "22",
-                                                                                                                                     "1",
-                                                                                                                                     "\"device\":0,\"stream\":8,\"correlation\":7")));
+        GPU_NOTE("ProfilerStep#12", "10", "50") "," GPU_NOTE("layer 3 of 20", "20", "10") "," GPU_NOTE("Optimizer.step#AdamW.step", "40", "10") "," GPU_NOTE("inner", "42", "4") "," KERNEL(
+            "before", "1",
+            "\"correlation\":1") "," KERNEL("step", "10",
+                                            "\"correlation\":2") "," KERNEL("layer",
+                                                                            "29."
+                                                                            "999",
+                                                                            "\"corr"
+                                                                            "elatio"
+                                                                            "n\":3") "," KERNEL("st"
+                                                                                                "ep"
+                                                                                                "_a"
+                                                                                                "ga"
+                                                                                                "i"
+                                                                                                "n",
+                                                                                                "3"
+                                                                                                "0",
+                                                                                                "\""
+                                                                                                "co"
+                                                                                                "rr"
+                                                                                                "el"
+                                                                                                "at"
+                                                                                                "io"
+                                                                                                "n"
+                                                                                                "\""
+                                                                                                ":"
+                                                                                                "4") "," KERNEL("optimizer",
+                                                                                                                "43",
+                                                                                                                "\"correlatio"
+                                                                                                                "n\":5") "," KERNEL("after",
+                                                                                                                                    "60",
+                                                                                                                                    "\"correlation\":6") "," X("kernel",
+                                                                                                                                                               "elsewhere",
+                                                                                                                                                               "22",
+                                                                                                                                                               "1",
+                                                                                                                                                               "\"device\":0,\"stream\":8,\"correlation\":7")));
     static const char *const want[] = {
         "", "ProfilerStep#*", "", "layer * of *", "ProfilerStep#*", "Optimizer.step#AdamW.step", ""
     };
