@@ -14,6 +14,7 @@ MODELS = [sys.executable, os.path.join(HERE, "models.py")]
 
 # Numbers of kreach_format.h.
 TOTAL_OWN_CPU_NS, TOTAL_REQUESTS, TOTAL_REQUESTS_SLOW, TOTAL_PEAK_POOL = 8, 9, 10, 13
+LOST_UNFINISHED, LOST_TAKEOVER = 9, 10
 END_EXIT, END_FAST, END_EXEC, END_SIGNAL, END_WINDOW = 1, 2, 3, 4, 5
 
 
