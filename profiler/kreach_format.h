@@ -105,12 +105,14 @@ enum kreach_device_flag { KREACH_DEVICE_MIG = 1 };
 enum kreach_loss {
     KREACH_LOST_CUPTI = 1,      /* CUPTI's own counter of dropped records */
     KREACH_LOST_ZERO_TIME = 2,  /* records whose time could not be collected (start = end = 0) */
-    KREACH_LOST_BAD_TIME = 3,   /* end before start, or end 0 */
+    KREACH_LOST_BAD_TIME = 3,   /* end before start, or one of them 0 */
     KREACH_LOST_MEMORY_CAP = 4, /* our memory cap was reached; records discarded */
     KREACH_LOST_WRITE = 5,      /* the file could not be written (disk full) */
     KREACH_LOST_UNKNOWN = 6,    /* records of a kind or size that we cannot decode */
     KREACH_LOST_DEADLINE = 7,   /* the final flush did not finish in time */
     KREACH_LOST_COUNTER = 8,    /* CUPTI's counter could not be read: drops are unknown (count 0) */
+    KREACH_LOST_UNFINISHED = 9, /* still under way when the recording ended: no times yet */
+    KREACH_LOST_TAKEOVER = 10,  /* another CUPTI client came before their times were collected */
 };
 
 enum kreach_gap {

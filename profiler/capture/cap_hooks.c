@@ -12,6 +12,9 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
+#define TAKEOVER_FLUSHES 20 /* at most, once, where a profiler of the program's starts */
+#define TAKEOVER_WAIT_US 1000
+
 /* Finds the object that holds our own code. */
 static int find_self(struct dl_phdr_info *info, size_t size, void *user)
 {
@@ -126,6 +129,17 @@ int cuptiSubscribe_v2(void **subscriber, cupti_callback_fn *callback, void *user
     return real ? real(subscriber, callback, user, params) : CUPTI_E_NOT_INITIALIZED;
 }
 
+/* What is complete, or about to be, still comes to us with its times. */
+static void get_buffers_back(struct cap_session *s)
+{
+    atomic_fetch_add(&s->pool.generation, 1);
+    for (int i = 0; i < TAKEOVER_FLUSHES && cap_pool_outstanding(&s->pool) > 0; i++) {
+        if (i > 0)
+            usleep(TAKEOVER_WAIT_US);
+        s->cupti.flush_all(CUPTI_FLUSH_COMPLETE);
+    }
+}
+
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
 {
     int (*real)(cupti_request_fn *, cupti_complete_fn *);
@@ -139,12 +153,15 @@ int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn 
         uint64_t not_taken = 0;
 
         if (atomic_load(&s->taken_over_ns) == 0)
-            s->cupti.flush_all(CUPTI_FLUSH_COMPLETE); /* what is complete still comes to us */
+            get_buffers_back(s);
         atomic_store(&s->foreign_complete, complete);
         if (atomic_compare_exchange_strong(&s->taken_over_ns, &not_taken, now_ns ? now_ns : 1))
             cap_say("another CUPTI client (torch.profiler?) takes over the records; kreach notes a "
                     "gap and goes on after it");
         atomic_store(&s->rearm, 0);
+        /* CUPTI still holds buffers of ours, which the client would not know, or free: all come to
+         * us, and we pass on what is not ours. */
+        complete = cap_complete;
     }
     return real(request, complete);
 }

@@ -95,7 +95,8 @@ uint8_t *cap_pool_take(struct cap_pool *p)
             return NULL;
         }
     }
-    atomic_store_explicit(&p->buffers[index].out, 1, memory_order_relaxed);
+    p->buffers[index].generation = atomic_load_explicit(&p->generation, memory_order_relaxed);
+    atomic_store_explicit(&p->buffers[index].out, 1, memory_order_release);
     atomic_fetch_add_explicit(&p->requests, 1, memory_order_relaxed);
     return cap_pool_data(p, index);
 }
@@ -125,6 +126,7 @@ bool cap_pool_return(struct cap_pool *p, uint32_t index, size_t valid_bytes)
         return false;
     buffer->valid_bytes =
         valid_bytes < p->buffer_bytes ? (uint32_t)valid_bytes : (uint32_t)p->buffer_bytes;
+    buffer->outdated = buffer->generation != atomic_load(&p->generation);
     do {
         atomic_store_explicit(&buffer->next, head, memory_order_relaxed);
     } while (!atomic_compare_exchange_weak_explicit(&p->returned, &head, index,

@@ -18,6 +18,8 @@ struct cap_buffer {
     _Atomic uint32_t next; /* index of the next in its list, or CAP_POOL_NONE */
     _Atomic uint32_t out;  /* 1 while CUPTI holds it: a second delivery of one buffer is ignored */
     uint32_t valid_bytes;  /* set on return */
+    uint32_t generation;   /* of the pool when it was taken */
+    bool outdated;         /* set on return: the generation has changed meanwhile */
 };
 
 struct cap_pool {
@@ -34,6 +36,7 @@ struct cap_pool {
     _Atomic uint64_t requests_slow; /* of them not taken from the free list */
     _Atomic uint64_t completions;   /* buffers that came back */
     _Atomic uint64_t refused;       /* requests at the limit */
+    _Atomic uint32_t generation;    /* grows when another client takes over */
 };
 
 /** Reserves address space and prepares `ready` buffers; false when there is no memory. */

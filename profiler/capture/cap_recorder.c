@@ -174,12 +174,12 @@ static bool is_untimed(struct cap_recorder *r, const struct work *w)
 {
     uint32_t device = w->device < CAP_DEVICES_MAX ? w->device : CAP_DEVICES_MAX - 1;
 
-    if (w->start == 0 && w->end == 0) {
-        r->zero_time[device]++;
+    if (w->end == 0 && (w->start == 0 || r->untimed != KREACH_LOST_ZERO_TIME)) {
+        r->timeless[r->untimed][device]++;
         return true;
     }
     if (w->start == 0 || w->end < w->start || w->end > INT64_MAX) {
-        r->bad_time[device]++;
+        r->timeless[KREACH_LOST_BAD_TIME][device]++;
         return true;
     }
     return false;
@@ -360,11 +360,12 @@ static void add_record(struct cap_recorder *r, const void *record)
 }
 
 void cap_recorder_buffer(struct cap_recorder *r, const struct cap_cupti *c, uint8_t *buffer,
-                         size_t valid_bytes)
+                         size_t valid_bytes, enum kreach_loss untimed)
 {
     void *record = NULL;
     int result;
 
+    r->untimed = untimed;
     cap_names_batch(&r->names);
     for (;;) {
         result = c->next_record(buffer, valid_bytes, &record);

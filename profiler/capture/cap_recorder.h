@@ -17,6 +17,7 @@
 
 #define CAP_DEVICES_MAX 64 /* larger ordinals share the last place in counts */
 #define CAP_TOTALS_MAX  16
+#define CAP_LOSSES_MAX  16
 
 /* What this process is; written at the head of its section. */
 struct cap_identity {
@@ -59,11 +60,13 @@ struct cap_recorder {
     uint64_t n_ranges, n_losses, n_gaps;
     int64_t first_ns, last_ns; /* extent of the events met */
 
-    uint64_t zero_time[CAP_DEVICES_MAX], bad_time[CAP_DEVICES_MAX]; /* not yet in the file */
-    uint64_t unknown, unwritten;                                    /* likewise */
-    uint64_t totals[CAP_TOTALS_MAX];                                /* by enum kreach_total */
-    uint64_t lost_ever; /* everything missing so far, for the last word on stderr */
-    uint32_t *steps;    /* last site ids of kernels, for step detection; NULL = not wanted */
+    enum kreach_loss untimed; /* what records without times are in the buffer being decoded */
+    uint64_t timeless[CAP_LOSSES_MAX]
+                     [CAP_DEVICES_MAX]; /* by enum kreach_loss; not yet in the file */
+    uint64_t unknown, unwritten;        /* likewise */
+    uint64_t totals[CAP_TOTALS_MAX];    /* by enum kreach_total */
+    uint64_t lost_ever;                 /* everything missing so far, for the last word on stderr */
+    uint32_t *steps; /* last site ids of kernels, for step detection; NULL = not wanted */
     uint64_t n_steps;
     int64_t *step_starts;
 };
@@ -75,9 +78,9 @@ void cap_recorder_close(struct cap_recorder *r);
 /** Adds a fact about the run (see KREACH_INFO); written with the head or at the next flush. */
 void cap_recorder_info(struct cap_recorder *r, const char *key, const char *value);
 
-/** Decodes one delivered buffer. */
+/** Decodes one delivered buffer; records in it that have no times count as `untimed`. */
 void cap_recorder_buffer(struct cap_recorder *r, const struct cap_cupti *c, uint8_t *buffer,
-                         size_t valid_bytes);
+                         size_t valid_bytes, enum kreach_loss untimed);
 
 /* An NVTX range as the host saw it. */
 struct cap_range {

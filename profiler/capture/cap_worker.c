@@ -54,8 +54,11 @@ static void register_late_exit(void)
     cap_session_finish(KREACH_END_EXIT, "");
 }
 
-/* Decodes everything delivered so far and gives the buffers back to the pool. */
-static void take_buffers(struct cap_session *s)
+/*
+ * Decodes everything delivered so far and gives the buffers back to the pool. untimed: what records
+ * without times are, unless another client took over while CUPTI had their buffer.
+ */
+static void take_buffers(struct cap_session *s, enum kreach_loss untimed)
 {
     static atomic_bool late; /* handlers cannot be taken back */
     uint32_t at = CAP_POOL_NONE;
@@ -71,7 +74,8 @@ static void take_buffers(struct cap_session *s)
         const uint32_t next = atomic_load_explicit(&buffer->next, memory_order_relaxed);
         if (!s->opts.floor)
             cap_recorder_buffer(&s->recorder, &s->cupti, cap_pool_data(&s->pool, at),
-                                buffer->valid_bytes);
+                                buffer->valid_bytes,
+                                buffer->outdated ? KREACH_LOST_TAKEOVER : untimed);
         cap_pool_recycle(&s->pool, at);
         at = next;
     }
@@ -155,7 +159,7 @@ static void tick(struct cap_session *s)
     /* While another client has the callbacks, a flush would hand its buffers over. */
     if (cap_pool_outstanding(&s->pool) > 0 && atomic_load(&s->taken_over_ns) == 0)
         flush_cupti(s, CUPTI_FLUSH_COMPLETE);
-    take_buffers(s);
+    take_buffers(s, KREACH_LOST_ZERO_TIME);
     if (!cap_recorder_has_news(&s->recorder) && !s->recorder.opened)
         return;
     read_drops(s);
@@ -165,6 +169,8 @@ static void tick(struct cap_session *s)
 
 static void collect_the_rest(struct cap_session *s)
 {
+    enum kreach_loss untimed = KREACH_LOST_ZERO_TIME;
+
     if (atomic_load(&s->pool.requests) == 0)
         return; /* a flush can block where the GPU was never used */
     if (atomic_load(&s->taken_over_ns) == 0) {
@@ -172,11 +178,14 @@ static void collect_the_rest(struct cap_session *s)
         cap_cuda_synchronize(s->exit_context, s->recorder.devices, s->recorder.n_devices);
         leave_cupti(s);
         flush_cupti(s, CUPTI_FLUSH_COMPLETE);
-        take_buffers(s);
-        if (cap_pool_outstanding(&s->pool) > 0)
+        take_buffers(s, untimed);
+        if (cap_pool_outstanding(&s->pool) > 0) {
+            /* What the flush before did not give is not complete: CUPTI may still get its times. */
             flush_cupti(s, CUPTI_FLUSH_FORCED);
+            untimed = KREACH_LOST_UNFINISHED;
+        }
     }
-    take_buffers(s);
+    take_buffers(s, untimed);
     enter_cupti(s);
     const uint64_t now_ns = cap_cupti_now(s);
     leave_cupti(s);
@@ -253,7 +262,7 @@ void *cap_worker_main(void *session)
 
         if (atomic_load(&s->end_asked))
             break;
-        take_buffers(s);
+        take_buffers(s, KREACH_LOST_ZERO_TIME);
         if (now_ns >= next_ns) {
             tick(s);
             next_ns = now_ns + s->opts.flush_ns;

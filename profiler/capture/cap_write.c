@@ -148,18 +148,27 @@ void cap_recorder_clock(struct cap_recorder *r, const struct cap_clock_reading *
     cap_put_varint(&r->clocks, reading->width_ns);
 }
 
+/* Why records may have no times, or none that can be. */
+static const struct {
+    enum kreach_loss loss;
+    const char *detail;
+} timeless[] = {
+    { KREACH_LOST_ZERO_TIME, "no device memory was left for their times" },
+    { KREACH_LOST_BAD_TIME, "end before start" },
+    { KREACH_LOST_UNFINISHED, "still under way on the device when the recording ended" },
+    { KREACH_LOST_TAKEOVER, "another CUPTI client took over before their times were collected" },
+};
+
 /* Turns the counters of bad records into losses. */
 static void gather_losses(struct cap_recorder *r)
 {
-    for (uint32_t i = 0; i < CAP_DEVICES_MAX; i++) {
-        if (r->zero_time[i])
-            cap_recorder_lost(r, KREACH_LOST_ZERO_TIME, r->zero_time[i], i + 1,
-                              "no device memory was left for their times");
-        if (r->bad_time[i])
-            cap_recorder_lost(r, KREACH_LOST_BAD_TIME, r->bad_time[i], i + 1,
-                              "end before start, or still running when the process ended");
-        r->zero_time[i] = 0;
-        r->bad_time[i] = 0;
+    for (size_t k = 0; k < CAP_COUNT(timeless); k++) {
+        uint64_t *counts = r->timeless[timeless[k].loss];
+        for (uint32_t i = 0; i < CAP_DEVICES_MAX; i++) {
+            if (counts[i])
+                cap_recorder_lost(r, timeless[k].loss, counts[i], i + 1, timeless[k].detail);
+            counts[i] = 0;
+        }
     }
     if (r->unknown)
         cap_recorder_lost(r, KREACH_LOST_UNKNOWN, r->unknown, 0, "records of an unknown kind");
@@ -188,8 +197,10 @@ bool cap_recorder_has_news(const struct cap_recorder *r)
 {
     uint64_t bad = r->unknown + r->unwritten;
 
-    for (uint32_t i = 0; i < CAP_DEVICES_MAX; i++)
-        bad += r->zero_time[i] + r->bad_time[i];
+    for (size_t k = 0; k < CAP_COUNT(timeless); k++) {
+        for (uint32_t i = 0; i < CAP_DEVICES_MAX; i++)
+            bad += r->timeless[timeless[k].loss][i];
+    }
     return r->wanted || r->events.n || r->launches.n || r->n_ranges || r->n_losses || bad;
 }
 

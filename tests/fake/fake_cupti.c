@@ -141,8 +141,13 @@ static void cut_running(struct buffer *b)
         const size_t end_at = at + (kind == CUPTI_KIND_GRAPH_TRACE ? 16 : 24);
         uint64_t end_ns;
         memcpy(&end_ns, b->data + end_at, sizeof end_ns);
-        if (end_ns > now && kind != CUPTI_KIND_RUNTIME && kind != CUPTI_KIND_DRIVER)
+        if (end_ns > now && kind != CUPTI_KIND_RUNTIME && kind != CUPTI_KIND_DRIVER) {
+            uint64_t start_ns;
+            memcpy(&start_ns, b->data + end_at - 8, sizeof start_ns);
             memset(b->data + end_at, 0, sizeof end_ns);
+            if (start_ns > now)
+                memset(b->data + end_at - 8, 0, sizeof start_ns);
+        }
         at += record_bytes(kind);
     }
 }
