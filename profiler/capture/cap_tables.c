@@ -69,9 +69,25 @@ void cap_table_init(struct cap_table *t, uint32_t key_bytes, uint32_t limit)
     *t = (struct cap_table){ .key_bytes = key_bytes, .limit = limit };
 }
 
+/* Slots lie at multiples of 8 bytes, which suits this. */
+struct slot_head {
+    uint32_t id;   /* + 1; 0 = empty */
+    uint32_t next; /* slot that was wanted after this one the last time */
+};
+
 static size_t slot_bytes(const struct cap_table *t)
 {
-    return sizeof(uint32_t) + t->key_bytes;
+    return sizeof(struct slot_head) + t->key_bytes;
+}
+
+static struct slot_head *slot_at(const struct cap_table *t, uint32_t at)
+{
+    return (struct slot_head *)(void *)(t->slots + at * slot_bytes(t));
+}
+
+static uint8_t *key_of(struct slot_head *slot)
+{
+    return (uint8_t *)(slot + 1);
 }
 
 void cap_table_free(struct cap_table *t)
@@ -83,36 +99,35 @@ void cap_table_free(struct cap_table *t)
 }
 
 /* The slot of a key, or the empty one where it belongs. */
-static uint8_t *find_slot(uint8_t *slots, uint32_t n_slots, size_t stride, const void *key)
+static uint32_t find_slot(const struct cap_table *t, const void *key)
 {
-    const size_t key_bytes = stride - sizeof(uint32_t);
-
-    for (uint64_t at = hash64(key, key_bytes);; at++) {
-        uint8_t *slot = slots + (at & (n_slots - 1)) * stride;
-        uint32_t id = 0;
-        memcpy(&id, slot, sizeof id);
-        if (id == 0 || same_key(slot + sizeof id, key, key_bytes))
-            return slot;
+    for (uint64_t hash = hash64(key, t->key_bytes);; hash++) {
+        const uint32_t at = (uint32_t)hash & (t->n_slots - 1);
+        struct slot_head *slot = slot_at(t, at);
+        if (slot->id == 0 || same_key(key_of(slot), key, t->key_bytes))
+            return at;
     }
 }
 
 static bool rehash(struct cap_table *t, uint32_t n_slots)
 {
-    const size_t stride = slot_bytes(t);
-    uint8_t *slots = cap_pages(n_slots * stride);
+    struct cap_table bigger = *t;
 
-    if (!slots)
+    bigger.n_slots = n_slots;
+    bigger.last = 0;
+    bigger.slots = cap_pages(n_slots * slot_bytes(t));
+    if (!bigger.slots)
         return false;
     for (uint32_t i = 0; i < t->n_slots; i++) {
-        const uint8_t *old = t->slots + i * stride;
-        uint32_t id = 0;
-        memcpy(&id, old, sizeof id);
-        if (id != 0)
-            memcpy(find_slot(slots, n_slots, stride, old + sizeof id), old, stride);
+        struct slot_head *old = slot_at(t, i);
+        if (old->id == 0)
+            continue;
+        struct slot_head *slot = slot_at(&bigger, find_slot(&bigger, key_of(old)));
+        memcpy(slot, old, slot_bytes(t));
+        slot->next = 0;
     }
-    cap_pages_free(t->slots, t->n_slots * stride);
-    t->slots = slots;
-    t->n_slots = n_slots;
+    cap_pages_free(t->slots, t->n_slots * slot_bytes(t));
+    *t = bigger;
     return true;
 }
 
@@ -121,6 +136,7 @@ static bool make_room(struct cap_table *t)
     if (t->n_used >= t->limit) {
         memset(t->slots, 0, t->n_slots * slot_bytes(t));
         t->n_used = 0;
+        t->last = 0;
         return true;
     }
     if (t->n_used * 2 < t->n_slots)
@@ -130,21 +146,28 @@ static bool make_room(struct cap_table *t)
 
 uint32_t cap_table_id(struct cap_table *t, const void *key, bool *is_new)
 {
-    uint32_t id = 0;
-
     *is_new = false;
+    if (t->n_used > 0) {
+        const uint32_t guess = slot_at(t, t->last)->next;
+        struct slot_head *slot = slot_at(t, guess);
+        if (slot->id != 0 && same_key(key_of(slot), key, t->key_bytes)) {
+            t->last = guess;
+            return slot->id - 1;
+        }
+    }
     if (!make_room(t))
         return CAP_ID_NONE;
-    uint8_t *slot = find_slot(t->slots, t->n_slots, slot_bytes(t), key);
-    memcpy(&id, slot, sizeof id);
-    if (id != 0)
-        return id - 1;
-    id = ++t->next_id;
-    memcpy(slot, &id, sizeof id);
-    memcpy(slot + sizeof id, key, t->key_bytes);
-    t->n_used++;
-    *is_new = true;
-    return id - 1;
+    const uint32_t at = find_slot(t, key);
+    struct slot_head *slot = slot_at(t, at);
+    slot_at(t, t->last)->next = at;
+    t->last = at;
+    if (slot->id == 0) {
+        slot->id = ++t->next_id;
+        memcpy(key_of(slot), key, t->key_bytes);
+        t->n_used++;
+        *is_new = true;
+    }
+    return slot->id - 1;
 }
 
 struct cap_name_slot {

@@ -66,6 +66,7 @@ static uint64_t n_records;
 static uint64_t n_requests;
 static size_t dropped;
 static bool buffers_zeroed;
+static long kernel_abi, garbage; /* settings that every record asks for */
 
 static void acquire(const char *who)
 {
@@ -94,8 +95,7 @@ static size_t record_bytes(uint32_t kind)
 
     switch (kind) {
     case CUPTI_KIND_CONCURRENT_KERNEL: {
-        long abi = fake_setting("abi", 10);
-        return kernel_bytes[(abi >= 4 && abi <= 10 ? abi : 10) - 4];
+        return kernel_bytes[(kernel_abi >= 4 && kernel_abi <= 10 ? kernel_abi : 10) - 4];
     }
     case CUPTI_KIND_MEMCPY:
     case CUPTI_KIND_MEMCPY2:
@@ -433,6 +433,8 @@ __attribute__((constructor)) static void on_load(void)
     pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
     pthread_mutex_init(&lock, &attr);
     dropped = (size_t)fake_setting("dropped", 0);
+    kernel_abi = fake_setting("abi", 10);
+    garbage = fake_setting("garbage", 0);
     fake_set_tracer(&tracer);
 }
 
@@ -526,7 +528,7 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record)
         uint32_t kind;
         memcpy(&kind, *record, sizeof kind);
         at = (size_t)((uint8_t *)*record - buffer) + record_bytes(kind);
-        if (fake_setting("garbage", 0))
+        if (garbage)
             return CUPTI_E_KIND;
     }
     if (at >= valid)
