@@ -14,7 +14,8 @@
 #include "import.h"
 #include "mem.h"
 
-#define DOC(events) "{\"traceEvents\":[" events "]}"
+#define DOC(events)      "{\"traceEvents\":[" events "]}"
+#define READ_EVENTS(...) read_events((const char *const[]){ __VA_ARGS__, NULL })
 #define X(cat, name, ts, dur, args)                                                                \
     "{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":4,\"tid\":5,\"ts\":" ts       \
     ",\"dur\":" dur ",\"args\":{" args "}}"
@@ -33,6 +34,20 @@ static struct kr_timeline *read_doc(const char *text)
     return t;
 }
 
+/* A document of these events. */
+static struct kr_timeline *read_events(const char *const *events)
+{
+    static char document[9000];
+    char text[8192] = "";
+    size_t len = 0;
+
+    for (; *events; events++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", len ? "," : "", *events);
+    assert_true(len < sizeof text);
+    snprintf(document, sizeof document, "{\"traceEvents\":[%s]}", text);
+    return read_doc(document);
+}
+
 static const struct kr_site *site_of(const struct kr_timeline *t, size_t event)
 {
     return &t->sites[t->events[event].site];
@@ -40,12 +55,9 @@ static const struct kr_site *site_of(const struct kr_timeline *t, size_t event)
 
 static void a_kernel_keeps_all_that_the_row_tells(void **state)
 {
-    struct kr_timeline *t = read_doc(
-        DOC(X("kernel", "k<1>(a, b)", "10.25", "3.5",
-              "\"External id\":12,\"device\":3,\"context\":2,\"stream\":7,\"correlation\":99,"
-              "\"registers per thread\":40,\"shared memory\":1024,\"grid\":[4, 5, 6],\"block\": "
-              "[128,2,1],"
-              "\"graph id\":8,\"graph node id\":17179869185")));
+    struct kr_timeline *t = READ_EVENTS(X(
+        "kernel", "k<1>(a, b)", "10.25", "3.5",
+        "\"External id\":12,\"device\":3,\"context\":2,\"stream\":7,\"correlation\":99,\"registers per thread\":40,\"shared memory\":1024,\"grid\":[4, 5, 6],\"block\": [128,2,1],\"graph id\":8,\"graph node id\":17179869185"));
     const struct kr_event *e = &t->events[0];
     const struct kr_site *s = site_of(t, 0);
     const struct kr_track *track = &t->tracks[e->track];
@@ -133,35 +145,11 @@ static void device_work_is_told_by_category_and_never_by_annotations(void **stat
 
 static void the_op_is_found_by_external_id_or_through_the_launch(void **state)
 {
-    struct kr_timeline *t = read_doc(DOC(
-        OP("aten::a", "1", "") "," OP("aten::b", "2", "") "," LAUNCH("cudaLaunchKernel", "5", "70", "2") "," KERNEL(
-            "direct", "10",
-            "\"External id\":1,\"correlation\":60") "," KERNEL("by_launch", "20",
-                                                               "\"correlation\":70") "," KERNEL("al"
-                                                                                                "on"
-                                                                                                "e",
-                                                                                                "3"
-                                                                                                "0",
-                                                                                                "\""
-                                                                                                "co"
-                                                                                                "rr"
-                                                                                                "el"
-                                                                                                "at"
-                                                                                                "io"
-                                                                                                "n"
-                                                                                                "\""
-                                                                                                ":8"
-                                                                                                "0,"
-                                                                                                "\""
-                                                                                                "Ex"
-                                                                                                "te"
-                                                                                                "rn"
-                                                                                                "al"
-                                                                                                " i"
-                                                                                                "d"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                "9")));
+    struct kr_timeline *t = READ_EVENTS(
+        OP("aten::a", "1", ""), OP("aten::b", "2", ""), LAUNCH("cudaLaunchKernel", "5", "70", "2"),
+        KERNEL("direct", "10", "\"External id\":1,\"correlation\":60"),
+        KERNEL("by_launch", "20", "\"correlation\":70"),
+        KERNEL("alone", "30", "\"correlation\":80,\"External id\":9"));
 
     (void)state;
     assert_string_equal(kr_timeline_str(t, site_of(t, 0)->op), "aten::a");
@@ -211,29 +199,11 @@ static void launches_are_counted_and_give_the_lead(void **state)
 
 static void launches_may_come_in_any_order(void **state)
 {
-    struct kr_timeline *t = read_doc(DOC(
-        LAUNCH("cudaLaunchKernel", "3", "90", "0") "," LAUNCH("cudaLaunchKernel", "1", "70", "0") "," LAUNCH(
-            "cudaLaunchKernel",
-            "2", "80",
-            "0") "," KERNEL("a", "10",
-                            "\"correlation\":70") "," KERNEL("b", "20",
-                                                             "\"correlation\":80") "," KERNEL("c",
-                                                                                              "30",
-                                                                                              "\"co"
-                                                                                              "rrel"
-                                                                                              "atio"
-                                                                                              "n\":"
-                                                                                              "90") "," KERNEL("d",
-                                                                                                               "40",
-                                                                                                               "\"c"
-                                                                                                               "orr"
-                                                                                                               "ela"
-                                                                                                               "tio"
-                                                                                                               "n\""
-                                                                                                               ":6"
-                                                                                                               "0") "," KERNEL("e",
-                                                                                                                               "50",
-                                                                                                                               "\"correlation\":85")));
+    struct kr_timeline *t = READ_EVENTS(
+        LAUNCH("cudaLaunchKernel", "3", "90", "0"), LAUNCH("cudaLaunchKernel", "1", "70", "0"),
+        LAUNCH("cudaLaunchKernel", "2", "80", "0"), KERNEL("a", "10", "\"correlation\":70"),
+        KERNEL("b", "20", "\"correlation\":80"), KERNEL("c", "30", "\"correlation\":90"),
+        KERNEL("d", "40", "\"correlation\":60"), KERNEL("e", "50", "\"correlation\":85"));
     static const uint32_t leads[] = { 9000, 18000, 27000, KR_LEAD_UNKNOWN, KR_LEAD_UNKNOWN };
 
     (void)state;
@@ -244,8 +214,8 @@ static void launches_may_come_in_any_order(void **state)
 
 static void work_that_starts_before_its_launch_has_no_lead(void **state)
 {
-    struct kr_timeline *t = read_doc(DOC(
-        LAUNCH("cudaLaunchKernel", "50", "70", "2") "," KERNEL("k", "10", "\"correlation\":70")));
+    struct kr_timeline *t = READ_EVENTS(LAUNCH("cudaLaunchKernel", "50", "70", "2"),
+                                        KERNEL("k", "10", "\"correlation\":70"));
 
     (void)state;
     assert_int_equal(t->events[0].lead_ns, KR_LEAD_UNKNOWN);
@@ -260,42 +230,14 @@ static void work_that_starts_before_its_launch_has_no_lead(void **state)
 
 static void the_innermost_annotation_of_the_stream_names_the_site(void **state)
 {
-    struct kr_timeline *t = read_doc(DOC(
-        GPU_NOTE("ProfilerStep#12", "10", "50") "," GPU_NOTE("layer 3 of 20", "20", "10") "," GPU_NOTE("Optimizer.step#AdamW.step", "40", "10") "," GPU_NOTE("inner", "42", "4") "," KERNEL(
-            "before", "1",
-            "\"correlation\":1") "," KERNEL("step", "10",
-                                            "\"correlation\":2") "," KERNEL("layer",
-                                                                            "29."
-                                                                            "999",
-                                                                            "\"corr"
-                                                                            "elatio"
-                                                                            "n\":3") "," KERNEL("st"
-                                                                                                "ep"
-                                                                                                "_a"
-                                                                                                "ga"
-                                                                                                "i"
-                                                                                                "n",
-                                                                                                "3"
-                                                                                                "0",
-                                                                                                "\""
-                                                                                                "co"
-                                                                                                "rr"
-                                                                                                "el"
-                                                                                                "at"
-                                                                                                "io"
-                                                                                                "n"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                "4") "," KERNEL("optimizer",
-                                                                                                                "43",
-                                                                                                                "\"correlatio"
-                                                                                                                "n\":5") "," KERNEL("after",
-                                                                                                                                    "60",
-                                                                                                                                    "\"correlation\":6") "," X("kernel",
-                                                                                                                                                               "elsewhere",
-                                                                                                                                                               "22",
-                                                                                                                                                               "1",
-                                                                                                                                                               "\"device\":0,\"stream\":8,\"correlation\":7")));
+    struct kr_timeline *t = READ_EVENTS(
+        GPU_NOTE("ProfilerStep#12", "10", "50"), GPU_NOTE("layer 3 of 20", "20", "10"),
+        GPU_NOTE("Optimizer.step#AdamW.step", "40", "10"), GPU_NOTE("inner", "42", "4"),
+        KERNEL("before", "1", "\"correlation\":1"), KERNEL("step", "10", "\"correlation\":2"),
+        KERNEL("layer", "29.999", "\"correlation\":3"),
+        KERNEL("step_again", "30", "\"correlation\":4"),
+        KERNEL("optimizer", "43", "\"correlation\":5"), KERNEL("after", "60", "\"correlation\":6"),
+        X("kernel", "elsewhere", "22", "1", "\"device\":0,\"stream\":8,\"correlation\":7"));
     static const char *const want[] = {
         "", "ProfilerStep#*", "", "layer * of *", "ProfilerStep#*", "Optimizer.step#AdamW.step", ""
     };
@@ -313,20 +255,11 @@ static void the_innermost_annotation_of_the_stream_names_the_site(void **state)
 
 static void without_device_annotations_the_host_s_hold_at_the_launch(void **state)
 {
-    struct kr_timeline *t = read_doc(
-        DOC(NOTE("step#0", "1", "20") "," LAUNCH("cudaLaunchKernel", "5", "70", "0") "," LAUNCH(
-            "cudaLaunchKernel", "25", "71",
-            "0") "," KERNEL("inside", "100",
-                            "\"correlation\":70") "," KERNEL("outside", "110",
-                                                             "\"correlation\":71") "," KERNEL("unkn"
-                                                                                              "own",
-                                                                                              "10",
-                                                                                              "\"co"
-                                                                                              "rrel"
-                                                                                              "atio"
-                                                                                              "n\":"
-                                                                                              "7"
-                                                                                              "2")));
+    struct kr_timeline *t = READ_EVENTS(
+        NOTE("step#0", "1", "20"), LAUNCH("cudaLaunchKernel", "5", "70", "0"),
+        LAUNCH("cudaLaunchKernel", "25", "71", "0"), KERNEL("inside", "100", "\"correlation\":70"),
+        KERNEL("outside", "110", "\"correlation\":71"),
+        KERNEL("unknown", "10", "\"correlation\":72"));
 
     (void)state;
     assert_string_equal(kr_timeline_str(t, site_of(t, 1)->annotation), "step#*");
@@ -494,10 +427,9 @@ static void rows_without_categories_are_chosen_by_their_args(void **state)
 static void streams_of_different_devices_are_different(void **state)
 {
     struct kr_timeline *t =
-        read_doc(DOC(X("kernel", "a", "1", "1", "\"device\":0,\"stream\":7") "," X(
-            "kernel", "b", "2", "1",
-            "\"device\":1,\"stream\":7") "," X("kernel", "c", "3", "1",
-                                               "\"device\":1,\"context\":2,\"stream\":7")));
+        READ_EVENTS(X("kernel", "a", "1", "1", "\"device\":0,\"stream\":7"),
+                    X("kernel", "b", "2", "1", "\"device\":1,\"stream\":7"),
+                    X("kernel", "c", "3", "1", "\"device\":1,\"context\":2,\"stream\":7"));
 
     (void)state;
     assert_int_equal(t->n_devices, 2);
@@ -507,8 +439,9 @@ static void streams_of_different_devices_are_different(void **state)
 
 static void launches_without_kernels_are_not_complete(void **state)
 {
-    struct kr_timeline *t = read_doc(DOC(LAUNCH("cudaGraphLaunch", "5", "70", "2") "," X(
-        "gpu_memcpy", "Memcpy HtoD", "9", "1", "\"device\":0,\"stream\":7,\"bytes\":4096")));
+    struct kr_timeline *t = READ_EVENTS(
+        LAUNCH("cudaGraphLaunch", "5", "70", "2"),
+        X("gpu_memcpy", "Memcpy HtoD", "9", "1", "\"device\":0,\"stream\":7,\"bytes\":4096"));
 
     (void)state;
     assert_int_equal(t->warnings[KR_WARN_NO_KERNELS].count, 1);
