@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#define HUGE_BYTES ((size_t)2 << 20)
+
 static void push_free(struct cap_pool *p, uint32_t index)
 {
     uint64_t head = atomic_load_explicit(&p->free_list, memory_order_relaxed);
@@ -53,25 +55,36 @@ static uint32_t make_buffer(struct cap_pool *p)
     return index;
 }
 
+/* Address space only: no memory is committed until a buffer is made. Aligned for huge pages. */
+static uint8_t *reserve(size_t bytes)
+{
+    uint8_t *start = mmap(NULL, bytes + HUGE_BYTES, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (start == MAP_FAILED)
+        return NULL;
+    const size_t before = -(uintptr_t)start % HUGE_BYTES;
+    if (before > 0)
+        munmap(start, before);
+    if (before < HUGE_BYTES)
+        munmap(start + before + bytes, HUGE_BYTES - before);
+    madvise(start + before, bytes, MADV_HUGEPAGE); /* where there are none, nothing changes */
+    return start + before;
+}
+
 bool cap_pool_open(struct cap_pool *p, size_t buffer_bytes, size_t limit_bytes, uint32_t ready)
 {
     size_t limit = limit_bytes / buffer_bytes;
 
     *p = (struct cap_pool){ .buffer_bytes = buffer_bytes };
-    for (; limit >= 4; limit /= 2) {
-        /* Address space only: no memory is committed until a buffer is made. */
-        void *base = mmap(NULL, limit * buffer_bytes, PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (base != MAP_FAILED) {
-            p->base = base;
-            break;
-        }
+    for (; limit >= 4 && !p->base; limit /= 2) {
+        p->base = reserve(limit * buffer_bytes);
+        p->limit = (uint32_t)limit;
+        p->reserved_bytes = limit * buffer_bytes;
     }
     if (!p->base)
         return false;
-    p->limit = (uint32_t)limit;
-    p->reserved_bytes = limit * buffer_bytes;
-    p->buffers = cap_pages(limit * sizeof *p->buffers);
+    p->buffers = cap_pages(p->limit * sizeof *p->buffers);
     if (!p->buffers) {
         munmap(p->base, p->reserved_bytes);
         return false;
