@@ -31,11 +31,16 @@ void kr_blocks_start(struct kr_blocks *b, const char *p, size_t len);
  * behind the text's end count as spaces. */
 void kr_blocks_move(struct kr_blocks *b, size_t index);
 
-/** The block with this index; valid until another is asked for. */
+/**
+ * The block with this index; valid until another is asked for. Text of the window behind is fetched
+ * early, so that the processor need not wait for memory when that comes.
+ */
 static inline const struct kr_block *kr_blocks_at(struct kr_blocks *b, size_t index)
 {
     if (index - b->first >= b->n)
         kr_blocks_move(b, index);
+    __builtin_prefetch(
+        (const void *)((uintptr_t)b->p + (index + KR_BLOCKS_AHEAD) * KR_BLOCK_BYTES));
     return &b->window[index - b->first];
 }
 

@@ -120,7 +120,10 @@ KR_INLINE bool kr_json_walk_skip(struct kr_json_walk *w, struct kr_json_span *va
     return kr_json_walk_clear(w, value->p + value->len);
 }
 
-/* The value that starts at p or behind spaces there. */
+/**
+ * The value that starts at p or behind spaces there. An object or a list has to be skipped or
+ * entered before the next key.
+ */
 KR_INLINE bool kr_json_walk_value(struct kr_json_walk *w, const char *p, struct kr_json_member *m)
 {
     const char *end = w->text + w->at;
@@ -145,11 +148,11 @@ KR_INLINE bool kr_json_walk_value(struct kr_json_walk *w, const char *p, struct 
 }
 
 /**
- * The next member; false at the end of the object or, with broken set, where it is not JSON. A
- * member that is an object or a list has to be skipped or entered before the next call.
- * After the end, w->at is the mark behind the object's closing bracket.
+ * The key of the next member, and where the text behind its colon starts; false at the end of the
+ * object or, with broken set, where it is not JSON. Its value has to be read or passed over before
+ * the next call. After the end, w->at is the mark behind the object's closing bracket.
  */
-KR_INLINE bool kr_json_walk_next(struct kr_json_walk *w, struct kr_json_member *m)
+KR_INLINE bool kr_json_walk_key(struct kr_json_walk *w, struct kr_json_span *key, const char **rest)
 {
     char c = w->mark;
     const char *colon;
@@ -165,14 +168,34 @@ KR_INLINE bool kr_json_walk_next(struct kr_json_walk *w, struct kr_json_member *
         kr_json_walk_advance(w);
         return false;
     }
-    if (c != '"' || !kr_json_walk_string(w, &m->key))
+    if (c != '"' || !kr_json_walk_string(w, key))
         return kr_json_walk_fail(w);
-    colon = m->key.p + m->key.len + 1;
+    colon = key->p + key->len + 1;
     while (colon < w->text + w->at && kr_json_is_space(*colon))
         colon++;
     if (colon >= w->text + w->at || *colon != ':')
         return kr_json_walk_fail(w);
-    return kr_json_walk_value(w, colon + 1, m);
+    *rest = colon + 1;
+    return true;
+}
+
+/** Passes over the value behind a key without looking at it. */
+KR_INLINE bool kr_json_walk_pass(struct kr_json_walk *w)
+{
+    size_t depth = 0;
+
+    while (depth > 0 || (w->mark != ',' && w->mark != '}')) {
+        char c = w->mark;
+
+        if (c == '{' || c == '[')
+            depth++;
+        else if (c == '}' || (c == ']' && depth > 0))
+            depth--;
+        else if (!c || c == ']')
+            return kr_json_walk_fail(w);
+        kr_json_walk_advance(w);
+    }
+    return true;
 }
 
 /** Goes into the object that is the last member's value; its members come next. */

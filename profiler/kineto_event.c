@@ -24,9 +24,11 @@ enum row {
 /* Lower-case categories, frequent ones first. Of the skipped ones some name a device or a stream,
  * and are no work. */
 /* clang-format off */
+enum { MAX_CATEGORY = 24 };
+
 #define CATEGORY(cat, row) { cat, sizeof cat - 1, row }
 static const struct {
-    const char *cat;
+    char cat[MAX_CATEGORY]; /* zeros behind it, for comparisons of one size */
     size_t len;
     enum row row;
 } categories[] = {
@@ -62,8 +64,6 @@ static const struct {
 };
 /* clang-format on */
 
-enum { MAX_CATEGORY = 24 };
-
 static inline bool equals(struct kr_json_span s, const char *text)
 {
     return s.p && strlen(text) == s.len && memcmp(s.p, text, s.len) == 0;
@@ -78,14 +78,14 @@ static inline bool begins(struct kr_json_span s, const char *text)
 
 static enum row row_of_category(struct kr_json_span cat)
 {
-    char lower[MAX_CATEGORY];
+    char lower[MAX_CATEGORY] = "";
 
     if (!cat.p || cat.len > sizeof lower)
         return ROW_UNKNOWN;
     for (size_t i = 0; i < cat.len; i++)
         lower[i] = (char)(cat.p[i] >= 'A' && cat.p[i] <= 'Z' ? cat.p[i] | 0x20 : cat.p[i]);
     for (size_t i = 0; i < KR_COUNT(categories); i++) {
-        if (categories[i].len == cat.len && memcmp(categories[i].cat, lower, cat.len) == 0)
+        if (categories[i].len == cat.len && memcmp(categories[i].cat, lower, sizeof lower) == 0)
             return categories[i].row;
     }
     return ROW_UNKNOWN;
@@ -397,7 +397,6 @@ static bool knows_enough(struct kr_kineto_fields *f, struct kr_json_span rest)
     row = row_of(f);
     if (row == ROW_SKIP)
         return !kr_blocks_mention(rest.p, rest.len, "cat", 3);
-    f->enough = UINT32_MAX;
     if (row == ROW_OP && name.p && !kr_kineto_has_work(name.p, name.len))
         f->enough = KR_F_BIT(KR_F_PH) | KR_F_BIT(KR_F_EXTERNAL);
     if (row == ROW_CALL && name.p)
@@ -405,6 +404,8 @@ static bool knows_enough(struct kr_kineto_fields *f, struct kr_json_span rest)
                         ? KR_F_BIT(KR_F_PH)
                         : KR_F_BIT(KR_F_PH) | KR_F_BIT(KR_F_TS) | KR_F_BIT(KR_F_CORRELATION) |
                               KR_F_BIT(KR_F_EXTERNAL);
+    if (f->enough != KR_F_ALL)
+        f->wanted = f->enough | KR_F_BIT(KR_F_CAT) | KR_F_BIT(KR_F_NAME) | KR_F_BIT(KR_F_ARGS);
     return false;
 }
 

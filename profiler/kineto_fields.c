@@ -126,15 +126,28 @@ static bool is_compound(const struct kr_json_member *m)
     return m->type == KR_JSON_OBJECT || m->type == KR_JSON_LIST;
 }
 
+static bool is_wanted(const struct kr_kineto_fields *f, enum kr_kineto_field field)
+{
+    return f->wanted & KR_F_BIT(field);
+}
+
 static inline enum kr_kineto_walked walk_args(struct kr_json_walk *w, struct kr_kineto_fields *f)
 {
     struct kr_json_member m;
+    const char *rest;
 
     f->seen &= KR_F_BIT(KR_F_ARGS + 1) - 1; /* a second "args" replaces the first */
     kr_json_walk_enter(w);
-    while (kr_json_walk_next(w, &m)) {
+    while (kr_json_walk_key(w, &m.key, &rest)) {
         enum kr_kineto_field field = arg_field(m.key);
 
+        if (!is_wanted(f, field)) {
+            if (!kr_json_walk_pass(w))
+                break;
+            continue;
+        }
+        if (!kr_json_walk_value(w, rest, &m))
+            break;
         f->nonfinite |= is_nonfinite(&m);
         if (is_compound(&m) && !kr_json_walk_skip(w, &m.value))
             break;
@@ -148,37 +161,55 @@ static inline enum kr_kineto_walked walk_args(struct kr_json_walk *w, struct kr_
     return w->broken ? KR_WALK_BROKEN : KR_WALK_DONE;
 }
 
+/* Reads the value of a top-level field and, of args, what is in it. */
+static inline enum kr_kineto_walked take_member(struct kr_json_walk *w, enum kr_kineto_field field,
+                                                struct kr_json_member *m,
+                                                struct kr_kineto_fields *f)
+{
+    bool args = field == KR_F_ARGS && m->type == KR_JSON_OBJECT;
+
+    f->nonfinite |= is_nonfinite(m);
+    if (!args && is_compound(m) && !kr_json_walk_skip(w, &m->value))
+        return KR_WALK_BROKEN;
+    if (field == KR_F_COUNT)
+        return KR_WALK_DONE;
+    keep(f, field, m);
+    if (field == KR_F_CAT)
+        f->row = -1;
+    return args ? walk_args(w, f) : KR_WALK_DONE;
+}
+
 enum kr_kineto_walked kr_kineto_walk(const char *text, size_t end, const uint64_t *marks,
                                      kr_kineto_stop_fn *stop, struct kr_kineto_fields *f)
 {
     struct kr_json_walk w = kr_json_walk_object(text, end, marks);
     struct kr_json_member m;
+    const char *rest;
 
     f->seen = 0;
-    f->enough = UINT32_MAX;
+    f->wanted = f->enough = KR_F_ALL;
     f->duplicate = f->nonfinite = false;
     f->row = -1;
-    while (kr_json_walk_next(&w, &m)) {
+    while (kr_json_walk_key(&w, &m.key, &rest)) {
         enum kr_kineto_field field = top_field(m.key);
-        bool args = field == KR_F_ARGS && m.type == KR_JSON_OBJECT;
+        enum kr_kineto_walked taken;
 
-        f->nonfinite |= is_nonfinite(&m);
-        if (!args && is_compound(&m) && !kr_json_walk_skip(&w, &m.value))
-            break;
-        if (field == KR_F_COUNT)
+        if (!is_wanted(f, field)) {
+            if (!kr_json_walk_pass(&w))
+                break;
             continue;
-        keep(f, field, &m);
-        if (args) {
-            enum kr_kineto_walked inner = walk_args(&w, f);
-
-            if (inner != KR_WALK_DONE)
-                return inner;
         }
-        if (field == KR_F_CAT)
-            f->row = -1;
-        if (stop && is_telling(field, &m) &&
-            stop(f, (struct kr_json_span){ text + w.at, end - w.at }))
-            return KR_WALK_STOPPED;
+        if (!kr_json_walk_value(&w, rest, &m))
+            break;
+        taken = take_member(&w, field, &m, f);
+        if (taken != KR_WALK_DONE)
+            return taken;
+        if (stop && is_telling(field, &m)) {
+            if (f->wanted != KR_F_ALL) /* something that was passed over may be wanted now */
+                return kr_kineto_walk(text, end, marks, NULL, f);
+            if (stop(f, (struct kr_json_span){ text + w.at, end - w.at }))
+                return KR_WALK_STOPPED;
+        }
         if (is_enough(f))
             return KR_WALK_STOPPED;
     }

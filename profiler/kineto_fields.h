@@ -35,12 +35,13 @@ enum kr_kineto_field {
 };
 
 #define KR_F_BIT(field) (UINT32_C(1) << (field))
+#define KR_F_ALL        UINT32_MAX
 
 struct kr_kineto_fields {
     uint32_t seen;   /* bit per field; the rest holds nothing where it is 0 */
+    uint32_t wanted; /* bit per field; others are passed over unseen. KR_F_COUNT: unknown ones */
     uint32_t enough; /* the walk stops when all of these have been seen */
     bool duplicate, nonfinite;
-    bool only_args;           /* of the top-level members only "args" still counts */
     int row;                  /* kept for the caller; set to -1 with each "cat" */
     uint8_t type[KR_F_COUNT]; /* enum kr_json_type */
     struct kr_json_span value[KR_F_COUNT];
@@ -51,7 +52,7 @@ enum kr_kineto_walked { KR_WALK_DONE, KR_WALK_STOPPED, KR_WALK_BROKEN };
 
 /**
  * Asked after each "cat", "name", and "ph" that is not X: true stops the walk; setting f->enough
- * makes it stop later. `rest` is the text that has not been looked at.
+ * makes it stop later, and f->wanted shortens it. `rest` is the text that has not been looked at.
  */
 typedef bool kr_kineto_stop_fn(struct kr_kineto_fields *f, struct kr_json_span rest);
 
