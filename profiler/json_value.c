@@ -1,5 +1,6 @@
 #include "json_value.h"
 
+#include <endian.h>
 #include <string.h>
 
 /* Exponents are cut here: far beyond every range, and sums cannot overflow. */
@@ -129,16 +130,39 @@ static enum kr_json_number with_sign(uint64_t magnitude, bool negative, int64_t 
     return KR_JSON_OK;
 }
 
+/* The number that eight digits make; they are read as one word, whose digits are joined to pairs,
+ * fours, and all eight. */
+static bool eight_digits(const char *s, int64_t *value)
+{
+    uint64_t w;
+
+    memcpy(&w, s, sizeof w);
+    w = le64toh(w);
+    /* '0' to '9' are 0x3n; adding 6 must not leave that row */
+    if (((w & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
+         ((w + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4) !=
+        UINT64_C(0x3333333333333333))
+        return false;
+    w = (w & UINT64_C(0x0f0f0f0f0f0f0f0f)) * (10 * 0x100 + 1) >> 8;
+    w = (w & UINT64_C(0x00ff00ff00ff00ff)) * (100 * 0x10000 + 1) >> 16;
+    w = (w & UINT64_C(0x0000ffff0000ffff)) * (10000 * UINT64_C(0x100000000) + 1) >> 32;
+    *value = (int64_t)w;
+    return true;
+}
+
 /* Plain digits with at most three behind a point, as recorders write them. */
 static bool short_us(const char *s, size_t len, int64_t *ns)
 {
     int64_t sum = 0;
     size_t point = len; /* digits before it */
     size_t zeros;
+    size_t i = 0;
 
     if (len == 0 || len > 19)
         return false;
-    for (size_t i = 0; i < len; i++) {
+    if (len >= 8 && eight_digits(s, &sum))
+        i = 8;
+    for (; i < len; i++) {
         if (s[i] == '.' && point == len)
             point = i;
         else if (is_digit(s[i]))
@@ -175,10 +199,16 @@ enum kr_json_number kr_json_us_to_ns(const char *s, size_t len, int64_t *ns)
 static bool short_int(const char *s, size_t len, int64_t *value)
 {
     int64_t sum = 0;
+    size_t i = 0;
 
     if (len == 0 || len > 18)
         return false;
-    for (size_t i = 0; i < len; i++) {
+    if (len >= 8) {
+        if (!eight_digits(s, &sum))
+            return false;
+        i = 8;
+    }
+    for (; i < len; i++) {
         if (!is_digit(s[i]))
             return false;
         sum = sum * 10 + (s[i] - '0');

@@ -24,11 +24,9 @@ enum row {
 /* Lower-case categories, frequent ones first. Of the skipped ones some name a device or a stream,
  * and are no work. */
 /* clang-format off */
-enum { MAX_CATEGORY = 24 };
-
 #define CATEGORY(cat, row) { cat, sizeof cat - 1, row }
 static const struct {
-    char cat[MAX_CATEGORY]; /* zeros behind it, for comparisons of one size */
+    const char *cat;
     size_t len;
     enum row row;
 } categories[] = {
@@ -64,6 +62,8 @@ static const struct {
 };
 /* clang-format on */
 
+enum { MAX_CATEGORY = 24 };
+
 static inline bool equals(struct kr_json_span s, const char *text)
 {
     return s.p && strlen(text) == s.len && memcmp(s.p, text, s.len) == 0;
@@ -76,19 +76,29 @@ static inline bool begins(struct kr_json_span s, const char *text)
     return s.p && s.len >= len && memcmp(s.p, text, len) == 0;
 }
 
-static enum row row_of_category(struct kr_json_span cat)
+static enum row row_of_exact(const char *cat, size_t len)
 {
-    char lower[MAX_CATEGORY] = "";
-
-    if (!cat.p || cat.len > sizeof lower)
-        return ROW_UNKNOWN;
-    for (size_t i = 0; i < cat.len; i++)
-        lower[i] = (char)(cat.p[i] >= 'A' && cat.p[i] <= 'Z' ? cat.p[i] | 0x20 : cat.p[i]);
     for (size_t i = 0; i < KR_COUNT(categories); i++) {
-        if (categories[i].len == cat.len && memcmp(categories[i].cat, lower, sizeof lower) == 0)
+        if (categories[i].len == len && categories[i].cat[0] == cat[0] &&
+            memcmp(categories[i].cat, cat, len) == 0)
             return categories[i].row;
     }
     return ROW_UNKNOWN;
+}
+
+static enum row row_of_category(struct kr_json_span cat)
+{
+    char lower[MAX_CATEGORY];
+    enum row row;
+
+    if (!cat.p || cat.len > sizeof lower)
+        return ROW_UNKNOWN;
+    row = row_of_exact(cat.p, cat.len);
+    if (row != ROW_UNKNOWN)
+        return row;
+    for (size_t i = 0; i < cat.len; i++)
+        lower[i] = (char)(cat.p[i] >= 'A' && cat.p[i] <= 'Z' ? cat.p[i] | 0x20 : cat.p[i]);
+    return row_of_exact(lower, cat.len);
 }
 
 /* The row's kind, found once per "cat". */

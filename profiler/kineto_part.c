@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "json_value.h"
+#include "json_walk.h"
 #include "mem.h"
 
 /* struct kr_event numbers tracks with 16 bits. */
@@ -67,19 +68,40 @@ static void warn_of_text(struct kr_kineto_part *part, unsigned flags, uint64_t o
     }
 }
 
-uint32_t kr_kineto_part_string(struct kr_kineto_part *part, const char *raw, size_t len,
-                               uint64_t offset, struct kr_err *err)
+static uint64_t load64(const char *p)
+{
+    uint64_t word;
+
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* Where a string of 8 bytes or more is remembered. Names come again and again, and bytes from their
+ * begin, middle and end tell nearly all apart, so that the pool need not be asked. */
+static struct kr_kineto_recent *recent(struct kr_kineto_part *part, const char *raw, size_t len)
+{
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = load64(raw) * odd ^ load64(raw + len / 2 - 4);
+
+    h = (h * odd ^ load64(raw + len - 8) ^ len) * odd;
+    return &part->recent[(h >> 32) % KR_PART_RECENT];
+}
+
+/* The same through the pool; *plain = the raw bytes stand for themselves and are in good order. */
+static uint32_t intern(struct kr_kineto_part *part, struct kr_json_span raw, uint64_t offset,
+                       bool *plain, struct kr_err *err)
 {
     size_t before = kr_strpool_count(part->strings);
-    const char *text = raw;
+    const char *text = raw.p;
+    size_t len = raw.len;
     unsigned flags = 0;
     uint32_t id;
 
-    if (memchr(raw, '\\', len)) {
+    if (memchr(raw.p, '\\', len)) {
         if (!kr_grow(&part->scratch, &part->cap_scratch, len, 1, SIZE_MAX / 4, err))
             return KR_STR_NONE;
         text = part->scratch;
-        len = kr_json_unescape(raw, len, part->scratch, &flags);
+        len = kr_json_unescape(raw.p, len, part->scratch, &flags);
     }
     id = kr_strpool_intern(part->strings, text, len, err);
     if (id == KR_STR_NONE)
@@ -87,12 +109,28 @@ uint32_t kr_kineto_part_string(struct kr_kineto_part *part, const char *raw, siz
     if (id >= before) { /* new: look at its bytes once */
         if (!kr_grow(&part->text_flags, &part->cap_text_flags, (size_t)id + 1, 1, MAX_ROWS, err))
             return KR_STR_NONE;
-        part->text_flags[id] = (uint8_t)kr_json_text_check(raw, len);
+        part->text_flags[id] = (uint8_t)kr_json_text_check(raw.p, raw.len);
     }
     if (id > 0)
         flags |= part->text_flags[id];
     if (flags)
         warn_of_text(part, flags, offset);
+    *plain = text == raw.p && !flags;
+    return id;
+}
+
+uint32_t kr_kineto_part_string(struct kr_kineto_part *part, const char *raw, size_t len,
+                               uint64_t offset, struct kr_err *err)
+{
+    struct kr_kineto_recent *r = len >= sizeof(uint64_t) ? recent(part, raw, len) : NULL;
+    bool plain;
+    uint32_t id;
+
+    if (r && r->len == len && memcmp(r->text, raw, len) == 0)
+        return r->id;
+    id = intern(part, (struct kr_json_span){ raw, len }, offset, &plain, err);
+    if (id != KR_STR_NONE && r && plain)
+        *r = (struct kr_kineto_recent){ kr_strpool_get(part->strings, id, NULL), len, id };
     return id;
 }
 

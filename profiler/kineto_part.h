@@ -45,9 +45,19 @@ struct kr_kineto_tally {
     uint64_t counter_rows; /* cuda_profiler_range: CUPTI counters, no time line */
 };
 
+enum { KR_PART_RECENT = 1024 };
+
+/* A string seen before, without escapes and damage. */
+struct kr_kineto_recent {
+    const char *text; /* of the part's strings; NULL = none */
+    size_t len;
+    uint32_t id;
+};
+
 struct kr_kineto_part {
     struct kr_strpool *strings;
-    uint8_t *text_flags; /* per string: bits of enum kr_json_text_flag */
+    struct kr_kineto_recent recent[KR_PART_RECENT]; /* by a few of their bytes */
+    uint8_t *text_flags;                            /* per string: bits of enum kr_json_text_flag */
     size_t cap_text_flags;
     struct kr_recpool sites;  /* struct kr_site without op, annotation and work */
     struct kr_recpool tracks; /* struct kr_kineto_track */
