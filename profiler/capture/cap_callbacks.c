@@ -19,6 +19,7 @@ bool cap_callbacks_open(struct cap_session *s)
     if (!s->pool.base &&
         !cap_pool_open(&s->pool, s->opts.buffer_bytes, s->opts.cap_bytes, READY_BUFFERS))
         return false;
+    s->pool.unzeroed = s->opts.unzeroed;
     return s->discard.base || cap_pool_open(&s->discard, DISCARD_BYTES, DISCARD_LIMIT_BYTES, 0);
 }
 

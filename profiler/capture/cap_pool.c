@@ -5,8 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define HUGE_BYTES ((size_t)2 << 20)
-
 static void push_free(struct cap_pool *p, uint32_t index)
 {
     uint64_t head = atomic_load_explicit(&p->free_list, memory_order_relaxed);
@@ -55,21 +53,16 @@ static uint32_t make_buffer(struct cap_pool *p)
     return index;
 }
 
-/* Address space only: no memory is committed until a buffer is made. Aligned for huge pages. */
+/*
+ * Address space only: no memory is committed until a buffer is made. Huge pages would save a third
+ * of our time in most runs, but making one may compact memory for a tenth of a second, here or on
+ * the program's thread.
+ */
 static uint8_t *reserve(size_t bytes)
 {
-    uint8_t *start = mmap(NULL, bytes + HUGE_BYTES, PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    if (start == MAP_FAILED)
-        return NULL;
-    const size_t before = -(uintptr_t)start % HUGE_BYTES;
-    if (before > 0)
-        munmap(start, before);
-    if (before < HUGE_BYTES)
-        munmap(start + before + bytes, HUGE_BYTES - before);
-    madvise(start + before, bytes, MADV_HUGEPAGE); /* where there are none, nothing changes */
-    return start + before;
+    return start == MAP_FAILED ? NULL : start;
 }
 
 bool cap_pool_open(struct cap_pool *p, size_t buffer_bytes, size_t limit_bytes, uint32_t ready)
@@ -165,7 +158,8 @@ uint32_t cap_pool_collect(struct cap_pool *p)
 void cap_pool_recycle(struct cap_pool *p, uint32_t index)
 {
     /* All of it: CUPTI may have begun records behind the last valid one. */
-    memset(cap_pool_data(p, index), 0, p->buffer_bytes);
+    if (!p->unzeroed)
+        memset(cap_pool_data(p, index), 0, p->buffer_bytes);
     push_free(p, index);
 }
 

@@ -26,6 +26,7 @@ struct cap_pool {
     uint8_t *base; /* one reservation for all buffers: a pointer tells its index */
     size_t reserved_bytes;
     size_t buffer_bytes;
+    bool unzeroed; /* CUPTI zeroes them itself */
     struct cap_buffer *buffers;
     uint32_t limit;                 /* most buffers */
     _Atomic uint32_t made;          /* buffers that have memory: indexes below this */
@@ -62,7 +63,7 @@ static inline uint8_t *cap_pool_data(const struct cap_pool *p, uint32_t index)
     return p->base + (size_t)index * p->buffer_bytes;
 }
 
-/** Zeroes a claimed buffer and makes it free again. Any thread that owns it. */
+/** Zeroes a claimed buffer, unless CUPTI will, and makes it free again. Any thread that owns it. */
 void cap_pool_recycle(struct cap_pool *p, uint32_t index);
 
 /** Makes new buffers until `ready` are free or the limit is reached. Worker only. */

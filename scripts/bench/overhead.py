@@ -22,11 +22,11 @@ COLUMNS = {"plain": None, "floor": "floor", "kreach": ""}
 SHAPES = [("eager", 1, 2000, 50), ("eager", 16, 2000, 25), ("graph", 1, 20000, 20),
           ("graph", 16, 10000, 10)]
 
-# One at a time, against "kreach" and "floor".
+# One at a time, against "kreach" and "floor". KREACH_SWITCHES="NAME;NAME" chooses some.
 SWITCHES = {
     "kernels only": "kernels-only", "no subscription (yield)": "yield",
     "pinned host buffers": "pinned", "one buffer for all threads": "one-buffer",
-    "CUPTI zeroes buffers": "unzeroed", "buffers of 128 KiB": "buffer=128",
+    "CUPTI zeroes buffers": "unzeroed", "buffers of 128 KiB": "buffer=128", "buffers of 512 KiB": "buffer=512",
     "buffers of 8 MiB": "buffer=8192", "16 device buffers ready": "device-ready=16",
     "device buffers of 12.8 MB": "device-buffer=12500", "flush each 5 s": "flush=5",
     "graph level": "graph-level", "launch calls too": "launches",
@@ -42,6 +42,11 @@ MODEL_STEPS = {"dlrm_inference": 200, "resnet50_training": 20, "decode_eager": 1
 MODEL_COLUMNS = {"plain": (None, "none"), "floor": ("floor", "none"), "kreach": ("", "none"),
                  "torch device": (None, "device"), "torch full": (None, "full"),
                  "proton": (None, "proton")}
+
+
+def chosen_switches():
+    names = [n for n in os.environ.get("KREACH_SWITCHES", "").split(";") if n]
+    return {n: SWITCHES[n] for n in names} if names else SWITCHES
 
 
 def out_of_time(need_s):
@@ -171,7 +176,7 @@ def main():
         print_launches(results["launches"])
     if "switches" in wanted:
         shapes = [SHAPES[0], SHAPES[2]]
-        keep("switches", measure_launches(tools, dict(COLUMNS, **SWITCHES), shapes))
+        keep("switches", measure_launches(tools, dict(COLUMNS, **chosen_switches()), shapes))
         print_launches(results["switches"])
     if "models" in wanted:
         rows = measure_models(tools)
