@@ -80,7 +80,16 @@ KR_INLINE bool kr_json_is_space(char c)
     return (unsigned char)c <= ' ';
 }
 
-/* The string that starts at the next mark; the mark behind it comes next. */
+/* The first byte from p on that is no space. There has to be a next mark, behind which it is not.
+ */
+KR_INLINE const char *kr_json_walk_token(const char *p)
+{
+    while (kr_json_is_space(*p))
+        p++;
+    return p;
+}
+
+/* The string that starts at the next mark; the mark behind it, which there is, comes next. */
 KR_INLINE bool kr_json_walk_string(struct kr_json_walk *w, struct kr_json_span *s)
 {
     s->p = w->text + w->at + 1;
@@ -89,15 +98,13 @@ KR_INLINE bool kr_json_walk_string(struct kr_json_walk *w, struct kr_json_span *
     if (w->mark != '"')
         return kr_json_walk_fail(w);
     kr_json_walk_advance(w);
-    return true;
+    return w->mark || kr_json_walk_fail(w);
 }
 
 /* True when there is nothing but spaces from p to the next mark. */
 KR_INLINE bool kr_json_walk_clear(struct kr_json_walk *w, const char *p)
 {
-    while (p < w->text + w->at && kr_json_is_space(*p))
-        p++;
-    return p >= w->text + w->at || kr_json_walk_fail(w);
+    return (w->mark && kr_json_walk_token(p) == w->text + w->at) || kr_json_walk_fail(w);
 }
 
 /** Passes over the object or list that is the last member's value and cuts *value to it. */
@@ -129,8 +136,7 @@ KR_INLINE bool kr_json_walk_value(struct kr_json_walk *w, const char *p, struct 
     const char *end = w->text + w->at;
     char c = w->mark;
 
-    while (p < end && kr_json_is_space(*p))
-        p++;
+    p = kr_json_walk_token(p);
     m->value = (struct kr_json_span){ p, (size_t)(end - p) };
     if (p < end) {
         while (kr_json_is_space(p[m->value.len - 1]))
@@ -170,10 +176,8 @@ KR_INLINE bool kr_json_walk_key(struct kr_json_walk *w, struct kr_json_span *key
     }
     if (c != '"' || !kr_json_walk_string(w, key))
         return kr_json_walk_fail(w);
-    colon = key->p + key->len + 1;
-    while (colon < w->text + w->at && kr_json_is_space(*colon))
-        colon++;
-    if (colon >= w->text + w->at || *colon != ':')
+    colon = kr_json_walk_token(key->p + key->len + 1);
+    if (*colon != ':')
         return kr_json_walk_fail(w);
     *rest = colon + 1;
     return true;

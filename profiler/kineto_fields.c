@@ -95,8 +95,9 @@ static bool is_nonfinite(const struct kr_json_member *m)
 {
     const char *p = m->value.p;
 
-    return m->type == KR_JSON_BARE &&
-           (p[0] == 'N' || p[0] == 'I' || (p[0] == '-' && m->value.len > 1 && p[1] == 'I'));
+    if (m->type != KR_JSON_BARE || (*p >= '0' && *p <= '9'))
+        return false;
+    return *p == 'N' || *p == 'I' || (*p == '-' && m->value.len > 1 && p[1] == 'I');
 }
 
 static void keep(struct kr_kineto_fields *f, enum kr_kineto_field field,
