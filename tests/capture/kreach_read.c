@@ -316,6 +316,24 @@ static void read_totals(struct state *s, struct cursor *c)
     }
 }
 
+static uint64_t skip_times(struct cursor *c)
+{
+    const uint64_t n = varint(c);
+
+    for (uint64_t i = 0; i < n && !c->bad; i++)
+        varint(c);
+    return n;
+}
+
+static void read_calibration(struct state *s, struct cursor *c)
+{
+    char method[32];
+
+    text(c, method, sizeof method);
+    s->out->plain_steps = skip_times(c);
+    s->out->profiled_steps = skip_times(c);
+}
+
 static void read_payload(struct state *s, unsigned type, struct cursor *c)
 {
     struct read_file *f = s->out;
@@ -359,6 +377,9 @@ static void read_payload(struct state *s, unsigned type, struct cursor *c)
         break;
     case KREACH_TOTALS:
         read_totals(s, c);
+        break;
+    case KREACH_CALIBRATION:
+        read_calibration(s, c);
         break;
     case KREACH_END:
         f->end = varint(c);

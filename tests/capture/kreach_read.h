@@ -52,6 +52,7 @@ struct read_file {
     struct read_range ranges[READ_ROWS_MAX];
     unsigned n_ranges;
     uint64_t totals[16];
+    uint64_t plain_steps, profiled_steps; /* times in a CALIBRATION chunk */
     unsigned ends;
     uint64_t end; /* of the last section */
     char end_detail[64];
