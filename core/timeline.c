@@ -329,13 +329,103 @@ static bool flag_overruns(struct kr_timeline *t, struct kr_err *err)
     return true;
 }
 
+/* One launch of a graph, and the graph itself (correlation 0). Correlation ids are a process's. */
+struct graph_launch {
+    uint32_t process, graph, correlation;
+};
+
+/* What the launches of a graph hold; all but the first and the one seen last are in least..most. */
+struct graph_size {
+    uint32_t launches, last, least, most;
+};
+
+/* How many events each launch has, in order of first appearance. Launches must be empty. */
+static bool count_launches(const struct kr_timeline *t, struct kr_recpool *launches,
+                           uint32_t **counts, struct kr_err *err)
+{
+    struct graph_launch current = { 0 }; /* no launch: those have a correlation */
+    uint32_t place = 0;
+    size_t cap = 0;
+
+    for (size_t i = 0; i < t->n_events; i++) {
+        const struct kr_event *e = &t->events[i];
+        const struct graph_launch launch = { t->tracks[e->track].process,
+                                             t->sites[e->site].graph_id, e->correlation };
+
+        if (!launch.graph || !launch.correlation)
+            continue;
+        if (memcmp(&launch, &current, sizeof launch) != 0) {
+            const size_t known = launches->n;
+
+            current = launch;
+            place = kr_recpool_intern(launches, &launch, err);
+            if (place == UINT32_MAX ||
+                !kr_grow(counts, &cap, launches->n, sizeof **counts, MAX_EVENTS, err))
+                return false;
+            if (launches->n > known)
+                (*counts)[place] = 0;
+        }
+        (*counts)[place]++;
+    }
+    return true;
+}
+
+static void add_launch(struct graph_size *g, uint32_t count)
+{
+    if (g->launches >= 2) {
+        g->least = g->launches == 2 || g->last < g->least ? g->last : g->least;
+        g->most = g->launches == 2 || g->last > g->most ? g->last : g->most;
+    }
+    g->launches++;
+    g->last = count;
+}
+
+static bool compare_launches(struct kr_timeline *t, const struct kr_recpool *launches,
+                             const uint32_t *counts, struct kr_recpool *graphs, struct kr_err *err)
+{
+    const struct graph_launch *all = launches->items;
+    struct graph_size *sizes = kr_xcalloc(launches->n, sizeof *sizes, err);
+    uint64_t uneven = 0;
+    bool good = sizes;
+
+    for (size_t i = 0; good && i < launches->n; i++) {
+        const struct graph_launch graph = { all[i].process, all[i].graph, 0 };
+        const uint32_t place = kr_recpool_intern(graphs, &graph, err);
+
+        good = place != UINT32_MAX;
+        if (good)
+            add_launch(&sizes[place], counts[i]);
+    }
+    for (size_t i = 0; good && i < graphs->n; i++)
+        uneven += sizes[i].least != sizes[i].most;
+    kr_timeline_warn(t, KR_WARN_UNEVEN_GRAPH, uneven, KR_NO_OFFSET);
+    free(sizes);
+    return good;
+}
+
+static bool count_uneven_graphs(struct kr_timeline *t, struct kr_err *err)
+{
+    struct kr_recpool launches, graphs;
+    uint32_t *counts = NULL;
+    bool good;
+
+    kr_recpool_init(&launches, sizeof(struct graph_launch));
+    kr_recpool_init(&graphs, sizeof(struct graph_launch));
+    good = count_launches(t, &launches, &counts, err) &&
+           (launches.n == 0 || compare_launches(t, &launches, counts, &graphs, err));
+    kr_recpool_free(&launches);
+    kr_recpool_free(&graphs);
+    free(counts);
+    return good;
+}
+
 bool kr_timeline_finish(struct kr_timeline *t, struct kr_err *err)
 {
     sort_events(t);
     if (t->n_annotations)
         qsort(t->annotations, t->n_annotations, sizeof *t->annotations, compare_annotations);
     count_events(t);
-    if (!flag_overruns(t, err))
+    if (!flag_overruns(t, err) || !count_uneven_graphs(t, err))
         return false;
     free_build(t);
     return true;

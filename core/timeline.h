@@ -138,6 +138,8 @@ struct kr_annotation {
     X(KR_WARN_CLOCK_STEP, "clock_step", 1, "steps of the clock; times around them are off")        \
     X(KR_WARN_NO_CLOCK, "no_clock", 1, "processes that cannot be placed on the common clock")      \
     X(KR_WARN_GRAPH_LEVEL, "graph_level", 0, "whole CUDA graphs recorded as one piece of work")    \
+    X(KR_WARN_UNEVEN_GRAPH, "uneven_graphs", 0,                                                    \
+      "CUDA graphs whose launches differ in work; loops inside may be cut short")                  \
     X(KR_WARN_UNKNOWN_CHUNK, "unknown_chunks", 0, "chunks of a newer kreach were ignored")
 
 enum kr_warn {
@@ -256,7 +258,9 @@ bool kr_timeline_add_annotation(struct kr_timeline *t, struct kr_annotation a, s
 /**
  * Ends building: sorts events and annotations (counting KR_WARN_OUT_OF_ORDER), counts events equal
  * in every field (KR_WARN_DUPLICATE: kept, since clocks of whole microseconds make true twins),
- * flags overruns (KR_WARN_OVERRUN), fills counts.device_events/kernels/memcpys/memsets, and frees
+ * flags overruns (KR_WARN_OVERRUN), counts graphs whose launches hold different numbers of events
+ * (KR_WARN_UNEVEN_GRAPH: a graph's first and last launch are not compared, since a recording may
+ * begin or end inside of them), fills counts.device_events/kernels/memcpys/memsets, and frees
  * the builder's state. Events already in order need no extra memory, others 16 bytes each.
  *
  * An overrun is an event that ends more than 1 ms after four or more later events of its track

@@ -135,6 +135,60 @@ static void programmatic_dependent_launch_is_not_an_overrun(void **state)
     kr_timeline_free(t);
 }
 
+/* Adds `count` kernels of one launch of a graph, which share its correlation id. */
+static void add_graph_launch(struct kr_timeline *t, uint32_t process, uint32_t graph,
+                             uint32_t correlation, uint32_t count)
+{
+    const struct kr_track track = { .process = process, .stream = 7 };
+    struct kr_site site = { .graph_id = graph };
+    struct kr_err err = { 0 };
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct kr_event event = { .dur_ns = 5, .correlation = correlation };
+
+        site.graph_node_id = i + 1;
+        event.start_ns = 1000 * correlation + 10 * i;
+        event.site = kr_timeline_site(t, &site, &err);
+        event.track = (uint16_t)kr_timeline_track(t, track, &err);
+        assert_true(kr_timeline_add_event(t, event, &err));
+    }
+}
+
+/* A loop inside of a graph whose later rounds are not recorded shows in nothing else. */
+static void graphs_whose_launches_differ_are_counted(void **state)
+{
+    static const struct {
+        uint32_t kernels[2][6]; /* of each launch of graph 1 and graph 2, which alternate */
+        uint32_t processes, uneven;
+    } cases[] = {
+        { { { 3, 3, 3, 3 }, { 0 } }, 1, 0 },
+        { { { 3, 9, 3, 3 }, { 0 } }, 1, 1 },
+        { { { 3, 3, 2, 3 }, { 5, 5, 5, 5 } }, 1, 1 },
+        { { { 3, 3, 2, 3, 3 }, { 5, 6, 5, 5 } }, 1, 2 },
+        { { { 3, 3, 3, 3 }, { 9, 9, 9, 9 } }, 1, 0 },
+        { { { 1, 3, 3, 2 }, { 0 } }, 1, 0 }, /* the recording began and ended inside */
+        { { { 3, 9 }, { 0 } }, 1, 0 },
+        { { { 3, 9, 2 }, { 0 } }, 1, 0 },
+        /* the same numbers in two processes are other graphs and other launches */
+        { { { 3, 3, 3, 3 }, { 0 } }, 2, 0 },
+        { { { 3, 4, 5, 3 }, { 0 } }, 2, 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct kr_timeline *t = run_new();
+
+        for (uint32_t j = 0; j < 2 * 6 * cases[i].processes; j++)
+            add_graph_launch(t, 1 + j / 12, 1 + j % 2, 1 + j % 12,
+                             cases[i].kernels[j % 2][j % 12 / 2]);
+        run_finish(t);
+        if (t->warnings[KR_WARN_UNEVEN_GRAPH].count != cases[i].uneven)
+            fail_msg("case %zu: %u uneven", i, (unsigned)t->warnings[KR_WARN_UNEVEN_GRAPH].count);
+        assert_true(kr_timeline_complete(t));
+        kr_timeline_free(t);
+    }
+}
+
 static void one_stream_id_on_two_devices_is_two_tracks(void **state)
 {
     struct kr_timeline *t = run_new();
@@ -173,6 +227,7 @@ int main(void)
         cmocka_unit_test(twins_are_counted_and_kept),
         cmocka_unit_test(a_duration_that_swallows_its_successors_is_flagged),
         cmocka_unit_test(programmatic_dependent_launch_is_not_an_overrun),
+        cmocka_unit_test(graphs_whose_launches_differ_are_counted),
         cmocka_unit_test(one_stream_id_on_two_devices_is_two_tracks),
         cmocka_unit_test(more_streams_than_the_model_holds_is_an_error_not_a_wrap),
     };
