@@ -58,12 +58,25 @@ static bool grow_slots(struct kr_idmap *map, struct kr_err *err)
     return true;
 }
 
+/* The block with this key when it is the last one used or was made after that; else NULL. */
+static struct kr_idmap_block *near(struct kr_idmap *map, uint32_t key)
+{
+    for (uint32_t i = map->last; i < map->n_blocks && i - map->last < 2; i++) {
+        if (map->blocks[i].key == key) {
+            map->last = i;
+            return &map->blocks[i];
+        }
+    }
+    return NULL;
+}
+
 static struct kr_idmap_block *block_of(struct kr_idmap *map, uint32_t key, struct kr_err *err)
 {
+    struct kr_idmap_block *block = near(map, key);
     size_t slot;
 
-    if (map->n_blocks && map->blocks[map->last].key == key)
-        return &map->blocks[map->last];
+    if (block)
+        return block;
     if ((map->n_blocks + 1) * 2 > map->n_slots && !grow_slots(map, err))
         return NULL;
     slot = find_slot(map, key);
@@ -87,13 +100,18 @@ bool kr_idmap_put(struct kr_idmap *map, uint32_t id, uint32_t value, struct kr_e
     return block != NULL;
 }
 
-uint32_t kr_idmap_get(const struct kr_idmap *map, uint32_t id)
+uint32_t kr_idmap_get(struct kr_idmap *map, uint32_t id)
 {
-    uint32_t slot;
+    const struct kr_idmap_block *block = near(map, id / IDS);
 
-    if (!map->n_slots)
-        return KR_IDMAP_NONE;
-    slot = map->slots[find_slot(map, id / IDS)];
+    if (!block && map->n_slots) {
+        uint32_t slot = map->slots[find_slot(map, id / IDS)];
+
+        if (slot) {
+            map->last = slot - 1;
+            block = &map->blocks[map->last];
+        }
+    }
     /* none is 0 and becomes KR_IDMAP_NONE */
-    return slot ? map->blocks[slot - 1].values[id % IDS] - 1 : KR_IDMAP_NONE;
+    return block ? block->values[id % IDS] - 1 : KR_IDMAP_NONE;
 }

@@ -15,7 +15,7 @@ struct kr_idmap {
     size_t n_blocks, cap_blocks;
     uint32_t *slots; /* open addressing over id / 16; block + 1, 0 is free */
     size_t n_slots;
-    uint32_t last; /* block of the last put */
+    uint32_t last; /* block of the last put or get */
     uint64_t seed;
 };
 
@@ -29,7 +29,7 @@ void kr_idmap_free(struct kr_idmap *map);
 /** Sets the value of an id [value < KR_IDMAP_NONE]; false with err filled when memory ends. */
 bool kr_idmap_put(struct kr_idmap *map, uint32_t id, uint32_t value, struct kr_err *err);
 
-/** The value last put for the id, or KR_IDMAP_NONE. */
-uint32_t kr_idmap_get(const struct kr_idmap *map, uint32_t id);
+/** The value last put for the id, or KR_IDMAP_NONE. Quick for an id near that of the last call. */
+uint32_t kr_idmap_get(struct kr_idmap *map, uint32_t id);
 
 #endif

@@ -36,6 +36,7 @@ void kr_kineto_part_free(struct kr_kineto_part *part)
     kr_recpool_free(&part->sites);
     kr_recpool_free(&part->tracks);
     kr_recpool_free(&part->ops);
+    free(part->plain_ops);
     free(part->text_flags);
     free(part->events);
     free(part->guesses);
@@ -174,10 +175,28 @@ bool kr_kineto_part_add_guess(struct kr_kineto_part *part, const struct kr_site 
     return true;
 }
 
+/* The place of an op; UINT32_MAX with err filled. Most have no work, so that the name is enough. */
+static uint32_t place_op(struct kr_kineto_part *part, const struct kr_kineto_op *op,
+                         struct kr_err *err)
+{
+    size_t cap = part->cap_plain_ops;
+
+    if (op->flop > 0 || op->bytes > 0 || op->dtype)
+        return kr_recpool_intern(&part->ops, op, err);
+    if (!kr_grow(&part->plain_ops, &part->cap_plain_ops, (size_t)op->name + 1,
+                 sizeof *part->plain_ops, MAX_ROWS, err))
+        return UINT32_MAX;
+    if (part->cap_plain_ops > cap)
+        memset(part->plain_ops + cap, 0, (part->cap_plain_ops - cap) * sizeof *part->plain_ops);
+    if (!part->plain_ops[op->name])
+        part->plain_ops[op->name] = kr_recpool_intern(&part->ops, op, err) + 1;
+    return part->plain_ops[op->name] - 1;
+}
+
 bool kr_kineto_part_add_op(struct kr_kineto_part *part, uint32_t external_id,
                            const struct kr_kineto_op *op, struct kr_err *err)
 {
-    struct kr_kineto_op_row row = { external_id, kr_recpool_intern(&part->ops, op, err) };
+    struct kr_kineto_op_row row = { external_id, place_op(part, op, err) };
 
     if (row.op == UINT32_MAX || !kr_grow(&part->op_rows, &part->cap_op_rows, part->n_op_rows + 1,
                                          sizeof row, MAX_ROWS, err))

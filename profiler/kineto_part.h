@@ -62,7 +62,9 @@ struct kr_kineto_part {
     struct kr_recpool sites;  /* struct kr_site without op, annotation and work */
     struct kr_recpool tracks; /* struct kr_kineto_track */
     struct kr_recpool ops;    /* struct kr_kineto_op */
-    struct kr_event *events;  /* site, track: places in the pools above; lead unknown */
+    uint32_t *plain_ops;      /* per name: place + 1 of the op without work, 0 = none yet */
+    size_t cap_plain_ops;
+    struct kr_event *events; /* site, track: places in the pools above; lead unknown */
     size_t n_events, cap_events;
     struct kr_event *guesses; /* rows that look like device work in files without categories */
     size_t n_guesses, cap_guesses;
