@@ -173,6 +173,25 @@ static bool check_input(const struct session *s, struct kr_err *err)
                    "a file or /dev/null as standard input");
 }
 
+/* CUDA and NVTX load one tool each; where another is named, the program runs with that one. */
+static void tell_others(const struct session *s)
+{
+    const struct kr_opts *opts = &s->call->opts;
+    const char *cuda = getenv("CUDA_INJECTION64_PATH");
+    const char *nvtx = getenv("NVTX_INJECTION64_PATH");
+
+    if (cuda && *cuda && strcmp(cuda, s->library) != 0)
+        kr_call_warn(s->call,
+                     "CUDA_INJECTION64_PATH names another tool, '%s': CUDA loads that one and "
+                     "nothing is recorded; unset it",
+                     cuda);
+    if (nvtx && *nvtx && strcmp(nvtx, s->library) != 0 &&
+        (kr_opts_count(opts, "nvtx") || kr_opts_count(opts, "range")))
+        kr_call_warn(s->call,
+                     "NVTX_INJECTION64_PATH names another tool, '%s': it gets the ranges; unset it",
+                     nvtx);
+}
+
 static bool prepare(struct session *s, struct kr_err *err)
 {
     struct timespec now;
@@ -180,8 +199,10 @@ static bool prepare(struct session *s, struct kr_err *err)
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(s->started_ns, sizeof s->started_ns, "%lld%09ld", (long long)now.tv_sec, now.tv_nsec);
     kr_record_new_id(s->run_id);
-    return kr_record_find_library(s->library, sizeof s->library, err) &&
-           kr_record_make_folder(s->path, s->folder, sizeof s->folder, err);
+    if (!kr_record_find_library(s->library, sizeof s->library, err))
+        return false;
+    tell_others(s);
+    return kr_record_make_folder(s->path, s->folder, sizeof s->folder, err);
 }
 
 static struct kr_record_plan plan_of(const struct session *s)

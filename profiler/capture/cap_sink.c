@@ -47,7 +47,7 @@ bool cap_sink_open(struct cap_sink *s, bool append)
 
     s->inode = 0;
     s->fd = open(s->path, flags, 0666);
-    if (s->fd < 0 && errno == ENOENT) {
+    if (s->fd < 0 && errno == ENOENT && !s->in_run) {
         make_folders(s->path);
         s->fd = open(s->path, flags, 0666);
     }

@@ -16,6 +16,7 @@ struct cap_piece {
 
 struct cap_sink {
     int fd;        /* -1 = not open */
+    bool in_run;   /* a run made the folder, and took it away when it was over: never made again */
     bool reopened; /* the program closed our descriptor once; said so */
     dev_t device;  /* of the file, to know it again */
     ino_t inode;
@@ -26,7 +27,8 @@ struct cap_sink {
 
 /**
  * Creates the file named by `path` and keeps its descriptor out of the low numbers; missing folders
- * are made. The file must not exist, unless `append` lets its contents stay before ours.
+ * are made, except for a run. The file must not exist, unless `append` lets its contents stay
+ * before ours.
  * @return false with errno set
  */
 bool cap_sink_open(struct cap_sink *s, bool append);

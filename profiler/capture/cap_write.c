@@ -40,6 +40,7 @@ static bool ensure_open(struct cap_recorder *r)
     cap_self_describe(r);
     put_head(r, &head);
     const struct cap_piece piece = { head.data, head.len };
+    r->sink.in_run = r->opts->run_id[0] != '\0';
     r->opened = cap_sink_open(&r->sink, r->append) && cap_sink_section(&r->sink, &piece);
     if (!r->opened)
         give_up(r, "create");

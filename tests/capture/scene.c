@@ -166,13 +166,28 @@ static void read_folder(struct outcome *o)
     }
 }
 
+/* A test that fails leaves its outcome behind, and the folder must not stay. */
+static struct outcome *unfreed;
+
+static void free_rest(void)
+{
+    while (unfreed)
+        scene_free(unfreed);
+}
+
 struct outcome *scene_run(const struct scene *scene)
 {
+    static bool registered;
     struct outcome *o = calloc(1, sizeof *o);
+
+    if (!registered && atexit(free_rest) == 0)
+        registered = true;
 
     snprintf(o->folder, sizeof o->folder, "/tmp/kreach-scene-XXXXXX");
     if (!mkdtemp(o->folder))
         abort();
+    o->next = unfreed;
+    unfreed = o;
     const pid_t pid = fork();
     if (pid == 0)
         become_victim(scene, o->folder);
@@ -184,7 +199,11 @@ struct outcome *scene_run(const struct scene *scene)
 void scene_free(struct outcome *o)
 {
     char command[400];
+    struct outcome **link = &unfreed;
 
+    while (*link != o)
+        link = &(*link)->next;
+    *link = o->next;
     for (unsigned i = 0; i < o->n_files; i++)
         free(o->files[i]);
     snprintf(command, sizeof command, "rm -rf '%s'", o->folder);

@@ -31,6 +31,7 @@ struct outcome {
     char stderr_text[16384];
     char folder[256];
     double seconds;
+    struct outcome *next; /* not freed either */
 };
 
 /** Runs the scene in a new folder; the result is freed by scene_free. Aborts when it cannot. */

@@ -282,6 +282,29 @@ static void an_output_folder_that_cannot_be_made_is_said_once(void **state)
     scene_free(o);
 }
 
+/* A process that outlives its run must not bring the run's folder back. */
+static void the_folder_of_a_run_is_not_made_again(void **state)
+{
+    static const struct {
+        const char *env;
+        bool made;
+    } cases[] = { { "KREACH_OUT=gone/", false }, { "KREACH_OUT=gone/ KREACH_RUN", true } };
+    char path[300];
+    struct stat st;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .env = cases[i].env, .ops = "init kernels=10 return=4" });
+
+        assert_true(scene_exited(o, 4));
+        snprintf(path, sizeof path, "%s/gone", o->folder);
+        assert_int_equal(stat(path, &st) == 0, cases[i].made);
+        assert_int_equal(!strstr(o->stderr_text, "cannot create"), cases[i].made);
+        scene_free(o);
+    }
+}
+
 /* Daemons close all descriptors, and the numbers then belong to other files. */
 static void descriptors_that_the_program_closes_are_never_written_to(void **state)
 {
@@ -386,6 +409,7 @@ int main(void)
         cmocka_unit_test(a_cupti_that_never_answers_costs_the_deadline_and_no_more),
         cmocka_unit_test(a_full_disk_is_counted_and_the_program_runs),
         cmocka_unit_test(an_output_folder_that_cannot_be_made_is_said_once),
+        cmocka_unit_test(the_folder_of_a_run_is_not_made_again),
         cmocka_unit_test(descriptors_that_the_program_closes_are_never_written_to),
         cmocka_unit_test(a_forked_child_is_inert),
         cmocka_unit_test(children_that_use_cuda_themselves_have_files_of_their_own),

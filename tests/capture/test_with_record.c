@@ -1,0 +1,93 @@
+/* `kreach record` with the real libkreach.so, under the fake CUDA. */
+#include "kreach_read.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/kreach-with-record-XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    char command[200];
+
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command);
+}
+
+/* Records a shell script as out.kreach; what was said on both streams into text. */
+static int record(const char *script, char *text, size_t room)
+{
+    char command[4096];
+
+    snprintf(command, sizeof command,
+             "cd '%s' && export LD_LIBRARY_PATH='%s' KREACH_LIB='%s' VICTIM='%s' && "
+             "'%s' record --force -o out.kreach -- sh -c '%s' 2>&1",
+             folder, FAKE_LIB, LIBKREACH, VICTIM, KREACH, script);
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    const size_t len = fread(text, 1, room - 1, in);
+    text[len] = '\0';
+    const int status = pclose(in);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* So a process leaves its part when it is killed between creating it and the first write. */
+static void a_part_without_a_byte_is_no_damage(void **state)
+{
+    struct read_file *f = malloc(sizeof *f);
+    char text[4096];
+    char path[200];
+
+    (void)state;
+    assert_int_equal(record(": > \"$KREACH_OUT\"/kreach.1.1.part", text, sizeof text), 0);
+    assert_non_null(strstr(text, "no process used the GPU"));
+    assert_int_equal(record(": > \"$KREACH_OUT\"/kreach.1.1.part; $VICTIM init kernels=10 return=3",
+                            text, sizeof text),
+                     3);
+    if (!strstr(text, "complete:"))
+        print_error("%s", text);
+    assert_non_null(strstr(text, "complete:"));
+    snprintf(path, sizeof path, "%s/out.kreach", folder);
+    assert_true(kreach_read(path, f) && f->ok);
+    assert_int_equal(f->kernels, 10);
+    free(f);
+}
+
+static void another_tool_in_the_way_is_named(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    setenv("CUDA_INJECTION64_PATH", "/opt/other/libtool.so", 1);
+    assert_int_equal(record("exit 5", text, sizeof text), 5);
+    assert_non_null(strstr(text, "/opt/other/libtool.so"));
+    setenv("CUDA_INJECTION64_PATH", LIBKREACH, 1);
+    assert_int_equal(record("exit 5", text, sizeof text), 5);
+    assert_null(strstr(text, "CUDA_INJECTION64_PATH"));
+    unsetenv("CUDA_INJECTION64_PATH");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_part_without_a_byte_is_no_damage),
+        cmocka_unit_test(another_tool_in_the_way_is_named),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
