@@ -154,6 +154,14 @@ static const struct {
       "\xef\xbf\xbdx \xef\xbf\xbd \xf0\x9f\x98\x80", "lone_surrogate:1" },
     { DOC(K("\xff\xc0\x80", "1", "2")), "\xff\xc0\x80", "invalid_utf8:1" },
     { DOC(K("tab\there", "1", "2")), "tab\there", "control_character:1" },
+    /* names that came before: the same bytes only stand for the same text without escapes */
+    { DOC(K("a\\\\bcdefgh", "1", "2") "," K("a\\bcdefgh", "3", "1") "," K("a\\\\bcdefgh", "5",
+                                                                          "1")),
+      "a\\bcdefgh|a\bcdefgh|a\\bcdefgh", "" },
+    { DOC(K("\xff is no text", "1", "2") "," K("\xff is no text", "3", "2")),
+      "\xff is no text|\xff is no text", "invalid_utf8:2" },
+    { DOC(K("same ends, 1, same ends", "1", "2") "," K("same ends, 2, same ends", "3", "2")),
+      "same ends, 1, same ends|same ends, 2, same ends", "" },
     { DOC(K("]}]}{[{", "1", "2") "," Z), "]}]}{[{|z", "" },
     /* members */
     { DOC("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"x\",\"ts\":1,\"dur\":9,\"name\":\"y\","
@@ -161,6 +169,9 @@ static const struct {
       "y", "duplicate_key:1" },
     { DOC("{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"x\",\"ts\":1,\"dur\":9,\"cat\":\"kernel\"}"),
       "x", "duplicate_key:1" },
+    { DOC("{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":[{},1],\"ts\":1,"
+          "\"dur\":9,\"cat\":\"kernel\",\"args\":{\"stream\":7}}"),
+      "cudaLaunchKernel", "duplicate_key:1" },
     { DOC("{\"ph\":\"s\",\"cat\":\"kernel\",\"name\":\"x\",\"ts\":1,\"dur\":9,\"ph\":\"X\"}"), "x",
       "duplicate_key:1" },
     { DOC("{\"ph\":\"X\",\"cat\":\"ac2g\",\"name\":\"x\",\"ts\":1,\"dur\":9,\"cat\":\"kernel\"}"),

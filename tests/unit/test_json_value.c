@@ -140,6 +140,30 @@ static const struct {
     { TEXT("a\\\0b"), TEXT("a\\\0b"), KR_JSON_BAD_ESCAPE },
 };
 
+static void one_byte_that_is_no_digit_makes_no_number(void **state)
+{
+    (void)state;
+    for (size_t len = 1; len <= 18; len++) {
+        for (size_t at = 0; at < len; at++) {
+            for (int c = 0; c < 256; c++) {
+                char text[] = "123456789012345678";
+                bool digit = c >= '0' && c <= '9';
+                bool edge = at == 0 || at == len - 1; /* signs, spaces and points may be there */
+                int64_t value;
+
+                if (!digit && (c <= ' ' || strchr("+-.eE", c)) && (edge || strchr(".eE", c)))
+                    continue;
+                text[at] = (char)c;
+                assert_int_equal(kr_json_int(text, len, &value),
+                                 digit ? KR_JSON_OK : KR_JSON_NOT_NUMBER);
+                text[len] = '\0';
+                if (digit)
+                    assert_int_equal(value, strtoll(text, NULL, 10));
+            }
+        }
+    }
+}
+
 static void escapes_are_undone_and_odd_ones_kept(void **state)
 {
     (void)state;
@@ -187,6 +211,7 @@ static void invalid_utf8_and_control_characters_are_noticed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_byte_that_is_no_digit_makes_no_number),
         cmocka_unit_test(microseconds_become_exact_nanoseconds),
         cmocka_unit_test(integers_are_read_whole_or_not_at_all),
         cmocka_unit_test(escapes_are_undone_and_odd_ones_kept),
