@@ -160,8 +160,9 @@ static const struct {
       "a\\bcdefgh|a\bcdefgh|a\\bcdefgh", "" },
     { DOC(K("\xff is no text", "1", "2") "," K("\xff is no text", "3", "2")),
       "\xff is no text|\xff is no text", "invalid_utf8:2" },
-    { DOC(K("same ends, 1, same ends", "1", "2") "," K("same ends, 2, same ends", "3", "2")),
-      "same ends, 1, same ends|same ends, 2, same ends", "" },
+    { DOC(K("same ends 1 and the same middle and ends", "1",
+            "2") "," K("same ends 2 and the same middle and ends", "3", "2")),
+      "same ends 1 and the same middle and ends|same ends 2 and the same middle and ends", "" },
     { DOC(K("]}]}{[{", "1", "2") "," Z), "]}]}{[{|z", "" },
     /* members */
     { DOC("{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"x\",\"ts\":1,\"dur\":9,\"name\":\"y\","
