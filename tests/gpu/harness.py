@@ -175,7 +175,9 @@ def machine():
                       "    try: print(p, m.version(p))\n"
                       "    except Exception: pass")
     nvcc = re.findall(r"V[0-9.]+", output("nvcc", "--version"))
-    return {"gpu": output("nvidia-smi", "--query-gpu=name,driver_version,mig.mode.current",
+    return {"date": time.strftime("%Y-%m-%d"),
+            "code": output("git", "-C", HERE, "describe", "--always", "--dirty") or "unknown",
+            "gpu": output("nvidia-smi", "--query-gpu=name,driver_version,mig.mode.current",
                           "--format=csv,noheader"),
             "kernel": os.uname().release, "cpus": os.cpu_count(),
             "cpu": (re.findall(r"model name\s*: (.*)", open("/proc/cpuinfo").read()) or [""])[0],
