@@ -343,8 +343,8 @@ struct graph_size {
 static bool count_launches(const struct kr_timeline *t, struct kr_recpool *launches,
                            uint32_t **counts, struct kr_err *err)
 {
-    struct graph_launch current = { 0 }; /* no launch: those have a correlation */
-    uint32_t place = 0;
+    struct graph_launch current = { 0 };
+    uint32_t *count = NULL; /* of the current launch */
     size_t cap = 0;
 
     for (size_t i = 0; i < t->n_events; i++) {
@@ -354,18 +354,19 @@ static bool count_launches(const struct kr_timeline *t, struct kr_recpool *launc
 
         if (!launch.graph || !launch.correlation)
             continue;
-        if (memcmp(&launch, &current, sizeof launch) != 0) {
+        if (!count || memcmp(&launch, &current, sizeof launch) != 0) {
             const size_t known = launches->n;
+            const uint32_t place = kr_recpool_intern(launches, &launch, err);
 
-            current = launch;
-            place = kr_recpool_intern(launches, &launch, err);
             if (place == UINT32_MAX ||
                 !kr_grow(counts, &cap, launches->n, sizeof **counts, MAX_EVENTS, err))
                 return false;
+            current = launch;
+            count = *counts + place;
             if (launches->n > known)
-                (*counts)[place] = 0;
+                *count = 0;
         }
-        (*counts)[place]++;
+        ++*count;
     }
     return true;
 }
@@ -412,7 +413,7 @@ static bool count_uneven_graphs(struct kr_timeline *t, struct kr_err *err)
     kr_recpool_init(&launches, sizeof(struct graph_launch));
     kr_recpool_init(&graphs, sizeof(struct graph_launch));
     good = count_launches(t, &launches, &counts, err) &&
-           (launches.n == 0 || compare_launches(t, &launches, counts, &graphs, err));
+           (!counts || compare_launches(t, &launches, counts, &graphs, err));
     kr_recpool_free(&launches);
     kr_recpool_free(&graphs);
     free(counts);
