@@ -2,7 +2,8 @@
 """What libkreach.so records on a real GPU, checked against torch.profiler and against arithmetic.
 
 Usage: acceptance.py BUILD-FOLDER RESULT-FOLDER [CASE...]     (scripts/gpu-acceptance builds first)
-Each case prints one line and lands in RESULT-FOLDER/acceptance.json. Exit status 1 when one fails.
+Each case prints one line and lands in RESULT-FOLDER/acceptance.json, beside those that are there
+from an earlier run. Exit status 1 when one fails. KREACH_CODE names the code, else git does.
 """
 import collections
 import json
@@ -364,6 +365,17 @@ def golden_files(tools):
     return "kept"
 
 
+def earlier_cases(path):
+    """Cases of an earlier run, each with the code that it was run on."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        earlier = json.load(f)
+    for outcome in earlier["cases"].values():
+        outcome.setdefault("code", earlier["machine"].get("code", "unknown"))
+    return earlier["cases"]
+
+
 def run_case(tools, name):
     start = time.monotonic()
     try:
@@ -382,16 +394,18 @@ def main():
     chosen = sys.argv[3:] or list(CASES)
     limit_s = float(os.environ.get("KREACH_LIMIT_S", "100000"))
     start = time.monotonic()
-    results = {"machine": machine(), "cases": {}}
+    path = os.path.join(RESULTS, "acceptance.json")
+    results = {"machine": machine(), "cases": earlier_cases(path)}
     for name in chosen:
         if time.monotonic() - start > limit_s:
             print("%-28s not run: the time is over" % name)
             continue
-        results["cases"][name] = run_case(tools, name)
-        with open(os.path.join(RESULTS, "acceptance.json"), "w") as out:
+        results["cases"][name] = dict(run_case(tools, name), code=results["machine"]["code"])
+        with open(path, "w") as out:
             json.dump(results, out, indent=1)
-    bad = [n for n, c in results["cases"].items() if not c["ok"]]
-    print("%d of %d cases good" % (len(results["cases"]) - len(bad), len(results["cases"])))
+    ran = [n for n in chosen if n in results["cases"]]
+    bad = [n for n in ran if not results["cases"][n]["ok"]]
+    print("%d of %d cases good" % (len(ran) - len(bad), len(ran)))
     return 1 if bad else 0
 
 

@@ -176,7 +176,8 @@ def machine():
                       "    except Exception: pass")
     nvcc = re.findall(r"V[0-9.]+", output("nvcc", "--version"))
     return {"date": time.strftime("%Y-%m-%d"),
-            "code": output("git", "-C", HERE, "describe", "--always", "--dirty") or "unknown",
+            "code": os.environ.get("KREACH_CODE") or
+                    output("git", "-C", HERE, "describe", "--always", "--dirty") or "unknown",
             "gpu": output("nvidia-smi", "--query-gpu=name,driver_version,mig.mode.current",
                           "--format=csv,noheader"),
             "kernel": os.uname().release, "cpus": os.cpu_count(),
