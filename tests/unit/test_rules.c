@@ -97,15 +97,16 @@ static void names_of_public_projects_are_decided_rightly(void **state)
                 400);
 }
 
-static void names_of_the_field_are_decided_rightly_where_present(void **state)
+/* A further list of one's own: name, library/family, what it computes, class; tab-separated. */
+static void names_of_a_further_list_are_decided_rightly_where_given(void **state)
 {
-    static const char path[] = KREACH_SOURCE_DIR "/../shared/field/kernel_names.tsv";
+    const char *path = getenv("KREACH_KERNEL_NAMES");
     const unsigned column[3] = { 0, 1, 3 };
 
     (void)state;
-    if (access(path, R_OK) != 0)
+    if (!path)
         skip();
-    assert_true(check_names(path, column, true) > 1000);
+    assert_true(check_names(path, column, true) > 0);
 }
 
 static void built_in_rules_have_no_problems(void **state)
@@ -368,7 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_of_recorded_runs_are_decided_rightly),
         cmocka_unit_test(names_of_public_projects_are_decided_rightly),
-        cmocka_unit_test(names_of_the_field_are_decided_rightly_where_present),
+        cmocka_unit_test(names_of_a_further_list_are_decided_rightly_where_given),
         cmocka_unit_test(built_in_rules_have_no_problems),
         cmocka_unit_test(context_breaks_ties),
         cmocka_unit_test(copies_and_fills_are_known_by_kind),
