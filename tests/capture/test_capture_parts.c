@@ -170,6 +170,33 @@ static void a_full_table_forgets_and_numbers_on(void **state)
     cap_table_free(&t);
 }
 
+/* What followed a key before is only a guess. Key 0 is all zeros, as an empty slot is. */
+static void an_id_does_not_depend_on_what_was_asked_before(void **state)
+{
+    struct cap_table t;
+    bool is_new = false;
+    uint32_t ids[3000];
+    uint32_t at = 1;
+
+    (void)state;
+    cap_table_init(&t, 16, 3000);
+    for (uint32_t i = 3000; i-- > 0;) {
+        const uint32_t key[4] = { i, i * 7, 0, i };
+        ids[i] = cap_table_id(&t, key, &is_new);
+        assert_true(is_new);
+        assert_int_equal(ids[i], 2999 - i);
+    }
+    t.limit++;
+    for (uint32_t i = 0; i < 30000; i++) {
+        at = i % 3000 < 1500 ? at * 1103515245 + 12345 : at + 65536; /* at random, then in order */
+        const uint32_t k = at >> 16;
+        const uint32_t key[4] = { k % 3000, k % 3000 * 7, 0, k % 3000 };
+        assert_int_equal(cap_table_id(&t, key, &is_new), ids[k % 3000]);
+        assert_false(is_new);
+    }
+    cap_table_free(&t);
+}
+
 static void names_are_kept_once_and_compared_again_each_batch(void **state)
 {
     struct cap_names n;
@@ -394,6 +421,7 @@ int main(void)
         cmocka_unit_test(no_buffer_is_ever_held_twice),
         cmocka_unit_test(buffers_come_back_in_the_order_of_return),
         cmocka_unit_test(a_full_table_forgets_and_numbers_on),
+        cmocka_unit_test(an_id_does_not_depend_on_what_was_asked_before),
         cmocka_unit_test(names_are_kept_once_and_compared_again_each_batch),
         cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),
         cmocka_unit_test(every_result_of_cupti_has_words),
