@@ -43,7 +43,7 @@ struct kr_json_walk {
 
 KR_INLINE void kr_json_walk_advance(struct kr_json_walk *w)
 {
-    while (!w->bits) {
+    while (__builtin_expect(!w->bits, 0)) { /* most blocks hold several */
         w->block += 64;
         if (w->block >= w->end) {
             w->at = w->end;
