@@ -60,7 +60,8 @@ static void classify_sse2(const char *p, size_t n, struct kr_block *out)
         __m128i quote[4], backslash[4], brace[4], structure[4], follow[4];
 
         for (int k = 0; k < 4; k++) {
-            __m128i c = _mm_loadu_si128((const __m128i *)(const void *)(p + 16 * k));
+            __m128i c =
+                _mm_loadu_si128((const __m128i *)(const void *)(p + (size_t)16 * (size_t)k));
 
             quote[k] = _mm_cmpeq_epi8(c, _mm_set1_epi8('"'));
             backslash[k] = _mm_cmpeq_epi8(c, _mm_set1_epi8('\\'));
@@ -103,7 +104,8 @@ AVX2 static void classify_avx2(const char *p, size_t n, struct kr_block *out)
         __m256i quote[2], backslash[2], brace[2], structure[2], follow[2];
 
         for (int k = 0; k < 2; k++) {
-            __m256i c = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32 * k));
+            __m256i c =
+                _mm256_loadu_si256((const __m256i *)(const void *)(p + (size_t)32 * (size_t)k));
 
             quote[k] = _mm256_cmpeq_epi8(c, _mm256_set1_epi8('"'));
             backslash[k] = _mm256_cmpeq_epi8(c, _mm256_set1_epi8('\\'));

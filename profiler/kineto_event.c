@@ -91,7 +91,7 @@ static enum row row_of_category(struct kr_json_span cat)
     char lower[MAX_CATEGORY];
     enum row row;
 
-    if (!cat.p || cat.len > sizeof lower)
+    if (!cat.p || cat.len == 0 || cat.len > sizeof lower)
         return ROW_UNKNOWN;
     row = row_of_exact(cat.p, cat.len);
     if (row != ROW_UNKNOWN)

@@ -123,14 +123,17 @@ static uint32_t intern(struct kr_kineto_part *part, struct kr_json_span raw, uin
 uint32_t kr_kineto_part_string(struct kr_kineto_part *part, const char *raw, size_t len,
                                uint64_t offset, struct kr_err *err)
 {
-    struct kr_kineto_recent *r = len >= sizeof(uint64_t) ? recent(part, raw, len) : NULL;
+    struct kr_kineto_recent *r;
     bool plain;
     uint32_t id;
 
-    if (r && r->len == len && memcmp(r->text, raw, len) == 0)
+    if (len < sizeof(uint64_t))
+        return intern(part, (struct kr_json_span){ raw, len }, offset, &plain, err);
+    r = recent(part, raw, len);
+    if (r->len == len && memcmp(r->text, raw, len) == 0)
         return r->id;
     id = intern(part, (struct kr_json_span){ raw, len }, offset, &plain, err);
-    if (id != KR_STR_NONE && r && plain)
+    if (id != KR_STR_NONE && plain)
         *r = (struct kr_kineto_recent){ kr_strpool_get(part->strings, id, NULL), len, id };
     return id;
 }
