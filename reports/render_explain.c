@@ -42,8 +42,7 @@ static void say_policy(const struct kr_rules *rules, const struct kr_tag *tag, F
     const char *entry = kr_rules_policy_entry(rules, tag->family, (enum kr_origin)tag->origin);
 
     kr_say_fact(out, style, "class", "%s (policy %s: %s)", kr_class_name((enum kr_class)tag->cls),
-                kr_rules_policy_name(rules),
-                *entry ? entry : "its 'otherwise'");
+                kr_rules_policy_name(rules), *entry ? entry : "its 'otherwise'");
 }
 
 void kr_explain_text(const struct kr_rules *rules, const struct kr_explained *kernel, FILE *out,
