@@ -138,7 +138,7 @@ static bool examine_rights(struct kr_doctor *d, struct kr_err *err)
         return true;
     while (fgets(line, sizeof line, file))
         admin_only |= strncmp(line, "RmProfilingAdminOnly: 1", 23) == 0;
-    fclose(file);
+    (void)fclose(file);
     return !admin_only ||
            kr_doctor_find(d, KR_HEALTH_NOTE, "rights", "", err,
                           "hardware counters are for administrators only; kreach needs none");

@@ -131,7 +131,7 @@ static void read_release(char *release, size_t room)
     if (file) {
         if (!fgets(line, sizeof line, file))
             line[0] = '\0';
-        fclose(file);
+        (void)fclose(file);
         word = strstr(line, "  "); /* "... Kernel Module  580.65.06  Release Build ..." */
     }
     if (word)

@@ -106,7 +106,7 @@ static bool parse(struct kr_import *im, struct pending *text, bool last, struct 
     text->before = kr_split_byte_before(&view, pos);
     text->base += pos;
     text->len -= pos;
-    if (text->len)
+    if (text->p && text->len)
         memmove(text->p, text->p + pos, text->len);
     im->text_bytes = text->base + text->len;
     if (text->base - text->part_start < im->tuning.segment_bytes)

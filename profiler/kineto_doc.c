@@ -193,7 +193,7 @@ static bool start(struct kr_kineto_doc *doc, const struct kr_json_text *text, si
         return true;
     return kr_fail_at(err, KR_EINPUT, base + *pos,
                       "not a trace: no JSON object or array at byte %llu",
-                      (unsigned long long)(base + *pos));
+                      (unsigned long long)base + *pos);
 }
 
 static void note_found(struct kr_kineto_doc *doc)

@@ -257,7 +257,7 @@ bool kr_kineto_work(const char *op_name, size_t len, const struct kr_kineto_inpu
                     struct kr_kineto_work *work)
 {
     const struct op *op = find_op(op_name, len);
-    struct shape shapes[MAX_INPUTS];
+    struct shape shapes[MAX_INPUTS] = { 0 };
     double out = 0;
     bool known;
     int n;
