@@ -82,7 +82,11 @@ struct kr_text kr_cursor_text(struct kr_cursor *c)
 
 struct kr_cursor kr_chunk_fields(const struct kr_chunk *chunk)
 {
-    return (struct kr_cursor){ .at = chunk->payload, .end = chunk->payload + chunk->len };
+    struct kr_cursor fields = { .at = chunk->payload, .end = chunk->payload };
+
+    if (chunk->len) /* an empty chunk has no payload to point to */
+        fields.end += chunk->len;
+    return fields;
 }
 
 bool kr_chunks_detect(const void *data, size_t len)
