@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Builds and runs tests/gpu/window_costs.cu; needs gcc, nvcc and a GPU.
+
+Usage: tests/gpu/window_costs.py [FOLDER]     results in FOLDER (default $OUT, else build/gpu)
+
+Each case is a process of its own with a time limit, because CUPTI may crash or hang in it: that is
+a result too. Writes FOLDER/window_costs.json and prints what it found.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CAPTURE = os.path.join(HERE, "..", "..", "profiler", "capture")
+CASES = [["moves", "idle", "60"], ["moves", "busy", "30"], ["moves", "launching", "60"],
+         ["moves", "graph", "40"],
+         ["launches", "40"], ["inflight"],
+         ["finalize", "exit", "eager", "20"], ["finalize", "exit", "graph", "20"],
+         ["finalize", "direct", "eager", "10"], ["finalize", "direct", "graph", "10"], ["waits"]]
+
+
+def build(folder):
+    nvcc = shutil.which("nvcc") or "/usr/local/cuda/bin/nvcc"
+    finder = os.path.join(folder, "cap_cupti.o")
+    program = os.path.join(folder, "window_costs")
+    include = "-I" + CAPTURE
+    subprocess.run(["gcc", "-std=gnu17", "-O2", "-D_GNU_SOURCE", include, "-c", "-o", finder,
+                    os.path.join(CAPTURE, "cap_cupti.c")], check=True)
+    subprocess.run([nvcc, "-O2", "-std=c++17", os.environ.get("NVCC_ARCH", "-arch=native"), include,
+                    "-o", program, os.path.join(HERE, "window_costs.cu"), finder, "-ldl",
+                    "-lpthread"], check=True)
+    return program
+
+
+def run(program, case):
+    try:
+        done = subprocess.run([program] + case, text=True, capture_output=True, timeout=70)
+        status, out, err = done.returncode, done.stdout, done.stderr
+    except subprocess.TimeoutExpired as late:
+        status, out, err = "timeout", (late.stdout or b"").decode(), "timed out"
+    lines = []
+    for line in out.splitlines():
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            err += "\nnot JSON: " + line
+    return {"case": case, "status": status, "stderr": err[-1000:], "lines": lines}
+
+
+def show(result):
+    print("# %s: status %s %s" % (" ".join(result["case"]), result["status"], result["stderr"]))
+    lines = result["lines"]
+    if result["case"][0] == "finalize" and len(lines) > 4:
+        lines = lines[:2] + lines[-1:]
+        print("  %d cycles, all right: %s" % (len(result["lines"]),
+                                              all(l["right"] for l in result["lines"])))
+    for line in lines:
+        for key, value in line.items():
+            if isinstance(value, dict):
+                print("  %-32s min %10.2f  median %10.2f  max %10.2f us" %
+                      (key, value["min_us"], value["median_us"], value["max_us"]))
+        rest = {k: v for k, v in line.items() if not isinstance(v, dict) and k != "case"}
+        print("  " + json.dumps(rest))
+    sys.stdout.flush()
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("OUT", "build/gpu")
+    os.makedirs(folder, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        program = build(scratch)
+        results = []
+        for case in CASES:
+            results.append(run(program, case))
+            show(results[-1])
+    with open(os.path.join(folder, "window_costs.json"), "w") as out:
+        json.dump(results, out, indent=1)
+
+
+if __name__ == "__main__":
+    main()
