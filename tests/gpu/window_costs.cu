@@ -521,7 +521,7 @@ int main(int argc, char **argv)
 {
     int n_devices = 0;
 
-    alarm(60);
+    alarm(30);
     CHECK(cudaGetDeviceCount(&n_devices)); /* initialises the driver, makes no context */
     find_cupti();
     if (argc == 4 && !strcmp(argv[1], "moves"))

@@ -37,7 +37,7 @@ def build(folder):
 
 def run(program, case):
     try:
-        done = subprocess.run([program] + case, text=True, capture_output=True, timeout=70)
+        done = subprocess.run([program] + case, text=True, capture_output=True, timeout=35)
         status, out, err = done.returncode, done.stdout, done.stderr
     except subprocess.TimeoutExpired as late:
         status, out, err = "timeout", (late.stdout or b"").decode(), "timed out"
