@@ -11,11 +11,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
+
+#define FEW_ARGUMENTS 64
 
 static bool before_exec(void)
 {
@@ -54,12 +57,20 @@ EXPORT int execv(const char *path, char *const argv[])
     return execve(path, argv, environ);
 }
 
-EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+/* Declared here because C libraries before 2.34 do not. */
+EXPORT int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags);
+
+int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     const bool active = before_exec();
 
-    syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH);
+    syscall(SYS_execveat, fd, path, argv, envp, flags);
     return after_failed_exec(active);
+}
+
+EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    return execveat(fd, "", argv, envp, AT_EMPTY_PATH);
 }
 
 /* A file without a known format is a script for the shell (POSIX). */
@@ -146,4 +157,85 @@ EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 EXPORT int execvp(const char *file, char *const argv[])
 {
     return execvpe(file, argv, environ);
+}
+
+/* The arguments of a call with a variable number of them, as a vector. */
+struct vector {
+    char *few[FEW_ARGUMENTS];
+    char **argv; /* few, or pages of their own when there are more */
+    size_t bytes;
+};
+
+/* Reads up to and with the NULL that ends the list; false with errno when there is no memory. */
+static bool vector_read(struct vector *v, const char *first, va_list *list)
+{
+    const char *argument = first;
+    va_list ahead;
+    size_t n = 1;
+
+    va_copy(ahead, *list);
+    for (; argument; n++)
+        argument = va_arg(ahead, const char *);
+    va_end(ahead);
+    v->bytes = n * sizeof *v->argv;
+    v->argv = n <= FEW_ARGUMENTS ? v->few : cap_pages(v->bytes);
+    if (!v->argv) {
+        errno = ENOMEM;
+        return false;
+    }
+    argument = first;
+    for (size_t i = 0; i < n; i++) {
+        v->argv[i] = (char *)(uintptr_t)argument;
+        if (argument)
+            argument = va_arg(*list, const char *);
+    }
+    return true;
+}
+
+static void vector_free(struct vector *v)
+{
+    const int saved = errno;
+
+    if (v->argv && v->argv != v->few)
+        cap_pages_free(v->argv, v->bytes);
+    errno = saved;
+}
+
+EXPORT int execl(const char *path, const char *first, ...)
+{
+    struct vector v;
+    va_list list;
+
+    va_start(list, first);
+    if (vector_read(&v, first, &list))
+        execv(path, v.argv);
+    va_end(list);
+    vector_free(&v);
+    return -1;
+}
+
+EXPORT int execle(const char *path, const char *first, ...)
+{
+    struct vector v;
+    va_list list;
+
+    va_start(list, first);
+    if (vector_read(&v, first, &list))
+        execve(path, v.argv, va_arg(list, char *const *));
+    va_end(list);
+    vector_free(&v);
+    return -1;
+}
+
+EXPORT int execlp(const char *file, const char *first, ...)
+{
+    struct vector v;
+    va_list list;
+
+    va_start(list, first);
+    if (vector_read(&v, first, &list))
+        execvp(file, v.argv);
+    va_end(list);
+    vector_free(&v);
+    return -1;
 }

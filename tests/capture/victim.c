@@ -13,6 +13,8 @@
  *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
  *   storm=N           N children that exit at once, while a thread launches
  *   exec=PATH badexec vexec vexit   v: in a child of vfork
+ *   become=CALL       that call of the exec family makes this a shell that checks its arguments
+ *   spawn             a child by posix_spawn
  *   clone             a child that no fork handler sees calls _exit
  *   nopart            complains about an open descriptor of a recording
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
@@ -33,6 +35,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,6 +322,55 @@ static void leave(const char *op, int status)
         abort();
 }
 
+#define CHECK "test \"$#$0$1$HELLO\" = \"2zero'one'there\" || exit 9"
+#define TEN   "x", "x", "x", "x", "x", "x", "x", "x", "x", "x"
+
+/* Becomes a shell that ends with 0 when arguments and environment arrived as they were given. */
+static void become(const char *call)
+{
+    char *argv[] = { (char *)"sh",    (char *)"-c", (char *)CHECK, (char *)"zero",
+                     (char *)"'one'", (char *)"",   NULL };
+    char *envp[] = { (char *)"HELLO=there", NULL };
+
+    if (call[strlen(call) - 1] != 'e')
+        setenv("HELLO", "there", 1);
+    if (!strcmp(call, "execl"))
+        execl("/bin/sh", "sh", "-c", CHECK, "zero", "'one'", "", (char *)NULL);
+    else if (!strcmp(call, "execle"))
+        execle("/bin/sh", "sh", "-c", CHECK, "zero", "'one'", "", (char *)NULL, envp);
+    else if (!strcmp(call, "execlp"))
+        execlp("sh", "sh", "-c", CHECK, "zero", "'one'", "", (char *)NULL);
+    else if (!strcmp(call, "execl-long"))
+        execl("/bin/sh", "sh", "-c", "test $#$0${70} = 70xlast || exit 9", TEN, TEN, TEN, TEN, TEN,
+              TEN, TEN, "last", (char *)NULL);
+    else if (!strcmp(call, "execv"))
+        execv("/bin/sh", argv);
+    else if (!strcmp(call, "execve"))
+        execve("/bin/sh", argv, envp);
+    else if (!strcmp(call, "execvp"))
+        execvp("sh", argv);
+    else if (!strcmp(call, "execvpe"))
+        execvpe("sh", argv, envp);
+    else if (!strcmp(call, "fexecve"))
+        fexecve(open("/bin/sh", O_RDONLY | O_CLOEXEC), argv, envp);
+    else if (!strcmp(call, "execveat-e"))
+        execveat(AT_FDCWD, "/bin/sh", argv, envp, 0);
+    perror("victim: exec");
+}
+
+static void spawn(void)
+{
+    char *argv[] = { (char *)"true", NULL };
+    int status = 0;
+    pid_t child;
+
+    if (posix_spawn(&child, "/bin/true", NULL, NULL, argv, environ) != 0)
+        abort();
+    waitpid(child, &status, 0);
+    if (status != 0)
+        fprintf(stderr, "victim: the spawned child ended with %x\n", (unsigned)status);
+}
+
 static void exec_something(const char *op, char *path)
 {
     char *argv[] = { path, NULL };
@@ -337,6 +389,10 @@ static void exec_something(const char *op, char *path)
             _exit(1);
         }
         waitpid(child, NULL, 0);
+    } else if (!strcmp(op, "become")) {
+        become(path);
+    } else if (!strcmp(op, "spawn")) {
+        spawn();
     } else if (!strcmp(op, "clone")) {
         pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
         if (child == 0)
