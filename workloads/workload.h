@@ -13,7 +13,8 @@ struct kr_run {
     int64_t layers;      /* of models with a stack of equal layers; 0: the preset's, or what fits */
     enum kr_dtype dtype; /* of weights and activations; in training, of autocast (KR_F32: none) */
     bool graph;          /* the step will be captured: it must touch no memory but its own */
-    bool host_random;    /* random numbers from the CPU's generator, so that devices agree */
+    bool host_random;    /* a check: random numbers from the CPU's generator, in float32, so that
+                            devices and dtypes agree, and none inside of steps (no dropout) */
     uint64_t seed;
 };
 
@@ -46,7 +47,8 @@ struct kr_model {
     bool (*open)(struct kr_at *at, const struct kr_run *run, struct kr_built *out);
     /**
      * One step. The driver opens a scope around it, so it frees nothing itself; it opens scopes of
-     * its own where memory matters (a layer).
+     * its own where memory matters (a layer). It never waits for the device. But for training, each
+     * step computes the same from the same inputs, so that steps, and replays of a graph, compare.
      * @return what is checked: logits, tokens' scores, probabilities; the loss when training
      */
     struct kr_tensor *(*step)(struct kr_at *at, void *state);
@@ -54,46 +56,59 @@ struct kr_model {
     void (*close)(void *state);
 };
 
+/* The models, one file each. */
+extern const struct kr_model kr_model_bert;
+extern const struct kr_model kr_model_dlrm;
+extern const struct kr_model kr_model_gpt2;
+extern const struct kr_model kr_model_llama;
+extern const struct kr_model kr_model_mobilenet;
+extern const struct kr_model kr_model_resnet50;
+
 /** All models, by name; ends with NULL (models.c). */
 extern const struct kr_model *const kr_models[];
+
+/** The model of exactly that name, or NULL. */
+const struct kr_model *kr_model_find(const char *name);
 
 /* ---- weights (params.c) ---- */
 
 /**
  * The weights of a model: a growing list that owns them, and how they are made. A model has one in
- * its state, opens it first and closes it last.
+ * its state, opens it first and closes it last. Functions that return a tensor give one that the
+ * list owns and the caller borrows; NULL when the context has an error, now or before.
  */
 struct kr_params {
     struct kr_at *at;       /* borrowed */
-    struct kr_at *host;     /* a context on the CPU, when host_random */
-    struct kr_tensor **all; /* owned */
-    size_t n;
-    size_t n_trained;           /* of all[0..n), those that require gradients stand in trained */
-    struct kr_tensor **trained; /* borrowed from all */
-    size_t room;
-    uint64_t n_elements;
-    enum kr_dtype dtype;
-    bool train; /* the weights made by kr_param_* require gradients */
+    struct kr_at *host;     /* a context on the CPU, when host_random and at is on another device */
+    struct kr_tensor **all; /* owned: weights, state, inputs */
+    size_t n, room;
+    struct kr_tensor **trained; /* borrowed from all: those that require gradients */
+    size_t n_trained, room_trained;
+    uint64_t n_elements; /* of the weights: neither state nor inputs */
+    enum kr_dtype dtype; /* of the weights; float32 when training: autocast has its own copies */
+    bool train;          /* the phase is "train": weights require gradients */
+    bool host_random;
 };
 
-/** Seeds the generators. False has left the error in at. */
+/** Seeds the generators. False has left the error in at; close also then. */
 bool kr_params_open(struct kr_params *p, struct kr_at *at, const struct kr_run *run);
 void kr_params_close(struct kr_params *p);
 
-/**
- * A weight, owned by p and borrowed by the caller: normal with the given standard deviation, or all
- * equal. NULL when at has an error, now or before.
- */
+/** A weight: normal with mean 0 and the given standard deviation, or all equal. */
 struct kr_tensor *kr_param_normal(struct kr_params *p, double std, const int64_t shape[],
                                   size_t ndim);
 struct kr_tensor *kr_param_full(struct kr_params *p, double value, const int64_t shape[],
                                 size_t ndim);
+/** A normal weight [O, I, K, L] of a convolution, stored with I innermost (channels-last). */
+struct kr_tensor *kr_param_conv(struct kr_params *p, double std, const int64_t shape[4]);
 /** State that is not trained: caches, running statistics (dtype of its own). */
 struct kr_tensor *kr_param_state(struct kr_params *p, enum kr_dtype dtype, double value,
                                  const int64_t shape[], size_t ndim);
-/** Inputs that stay the same for all steps; dtype of the weights, or int64 below high. */
+/** Inputs that stay the same for all steps; dtype of the weights, or int64 0 <= i < high. */
 struct kr_tensor *kr_input_normal(struct kr_params *p, const int64_t shape[], size_t ndim);
 struct kr_tensor *kr_input_index(struct kr_params *p, int64_t high, const int64_t shape[],
                                  size_t ndim);
+/** Gives the list a tensor of the innermost scope; returns it, or NULL when t is NULL. */
+struct kr_tensor *kr_input_keep(struct kr_params *p, struct kr_tensor *t);
 
 #endif
