@@ -75,19 +75,31 @@ bool cap_cupti_is_launch(uint8_t domain, uint32_t cbid)
     return contains(driver_launches, CAP_COUNT(driver_launches), cbid);
 }
 
-bool cap_cupti_enable_launches(const struct cap_cupti *c)
+/* One by one: ids that this version does not have are refused. */
+static bool set_launches(const struct cap_cupti *c, uint8_t on)
 {
     bool some = false;
 
-    if (!c->enable_driver_api || !c->enable_runtime_api)
-        return c->enable(CUPTI_KIND_RUNTIME) == CUPTI_OK &&
-               c->enable(CUPTI_KIND_DRIVER) == CUPTI_OK;
-    /* Ids that this version does not have are refused one by one. */
     for (size_t i = 0; i < CAP_COUNT(runtime_launches); i++)
-        some |= c->enable_runtime_api(runtime_launches[i], 1) == CUPTI_OK;
+        some |= c->enable_runtime_api(runtime_launches[i], on) == CUPTI_OK;
     for (size_t i = 0; i < CAP_COUNT(driver_launches); i++)
-        some |= c->enable_driver_api(driver_launches[i], 1) == CUPTI_OK;
+        some |= c->enable_driver_api(driver_launches[i], on) == CUPTI_OK;
     return some;
+}
+
+bool cap_cupti_enable_launches(const struct cap_cupti *c)
+{
+    if (c->enable_driver_api && c->enable_runtime_api)
+        return set_launches(c, 1);
+    return c->enable(CUPTI_KIND_RUNTIME) == CUPTI_OK && c->enable(CUPTI_KIND_DRIVER) == CUPTI_OK;
+}
+
+void cap_cupti_disable_launches(const struct cap_cupti *c)
+{
+    if (c->enable_driver_api && c->enable_runtime_api)
+        set_launches(c, 0);
+    c->disable(CUPTI_KIND_RUNTIME);
+    c->disable(CUPTI_KIND_DRIVER);
 }
 
 /* What the process has mapped that tells where its CUPTI is. */

@@ -63,6 +63,7 @@ bool cap_cupti_is_launch(uint8_t domain, uint32_t cbid);
 
 /** Has only launch calls recorded, or all calls where CUPTI (before 12.5) cannot choose. */
 bool cap_cupti_enable_launches(const struct cap_cupti *c);
+void cap_cupti_disable_launches(const struct cap_cupti *c);
 
 /* What a result means and what to do about it; never a bare number. */
 struct cap_reason {

@@ -1,5 +1,6 @@
 #include "cap_nvtx.h"
 
+#include "cap_calibrate.h"
 #include "cap_session.h"
 
 #include <stdlib.h>
@@ -82,7 +83,7 @@ bool cap_nvtx_wanted(void)
 {
     const char *text = getenv("KREACH_OPTIONS");
 
-    return text && (strstr(text, "nvtx") || strstr(text, "range="));
+    return text && (strstr(text, "nvtx") || strstr(text, "range=") || strstr(text, "calibrate"));
 }
 
 static void push_node(uint32_t index)
@@ -127,6 +128,8 @@ static uint32_t begin(enum range_kind kind, const char *name)
         cap_window_want(&cap_session, true);
     node->start_ns = cap_clock_ns(CLOCK_REALTIME);
     node->dur_ns = 0;
+    if (opts.calibrate && kind != MARK)
+        cap_calibrate_begin(node->name, node->name_len, node->thread, node->start_ns);
     return index;
 }
 
@@ -362,9 +365,11 @@ void cap_nvtx_collect(struct cap_recorder *r, int64_t offset_ns)
                                          .start_ns = node->start_ns + offset_ns,
                                          .dur_ns = node->dur_ns };
         cap_recorder_range(r, &range);
+        cap_calibrate_learn(r, &range);
         push_node(at);
         at = next;
     }
+    cap_calibrate_choose(r);
     const uint64_t lost = atomic_exchange(&ranges_lost, 0);
     if (lost > 0)
         cap_recorder_lost(r, KREACH_LOST_MEMORY_CAP, lost, 0, "NVTX ranges: too many at once");

@@ -33,6 +33,7 @@ static const struct option {
     { "launches", FLAG, offsetof(struct cap_opts, launches), 0, 0 },
     { "graph-level", FLAG, offsetof(struct cap_opts, graph_level), 0, 0 },
     { "nvtx", FLAG, offsetof(struct cap_opts, nvtx), 0, 0 },
+    { "calibrate", FLAG, offsetof(struct cap_opts, calibrate), 0, 0 },
     { "profiler-api", FLAG, offsetof(struct cap_opts, profiler_api), 0, 0 },
     { "yield", FLAG, offsetof(struct cap_opts, yield), 0, 0 },
     { "plain", FLAG, offsetof(struct cap_opts, plain), 0, 0 },
@@ -159,6 +160,11 @@ void cap_opts_read(struct cap_opts *opts)
         if (item[0])
             read_one(opts, item);
     }
+    /* Windows of the program's making, and counting equal steps, leave no steps to take turns at.
+     */
+    if (opts->range[0] || opts->profiler_api || opts->steps > 0)
+        opts->calibrate = false;
+    opts->nvtx |= opts->calibrate;
     if (opts->cap_bytes < 4 * opts->buffer_bytes)
         opts->cap_bytes = 4 * opts->buffer_bytes;
 }

@@ -30,6 +30,7 @@ struct cap_opts {
     bool launches;     /* record launch calls */
     bool graph_level;  /* one record per graph launch instead of one per kernel in it */
     bool nvtx;         /* record NVTX ranges */
+    bool calibrate;    /* take turns at recording steps and leaving them alone; sets nvtx */
     bool profiler_api; /* record between cudaProfilerStart and cudaProfilerStop */
     bool yield;        /* hold no CUPTI subscription, so that others may take over */
     bool plain;        /* no CUPTI at all: NVTX ranges only, for true step times */
@@ -43,10 +44,10 @@ struct cap_opts {
  * named on standard error and skipped.
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
- * cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level, nvtx, profiler-api,
- * yield, plain, kernels-only, floor, verbose; and for CUPTI's own memory device-buffer=KIB,
- * device-limit=N, device-ready=N, pinned, one-buffer, unzeroed. "\," stands for a comma inside
- * NAME.
+ * cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level, nvtx, calibrate,
+ * profiler-api, yield, plain, kernels-only, floor, verbose; and for CUPTI's own memory
+ * device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed. "\," stands for
+ * a comma inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

@@ -121,14 +121,15 @@ int cap_kinds_enable(struct cap_session *s)
 
 void cap_kinds_disable(struct cap_session *s)
 {
-    static const uint32_t kinds[] = {
-        CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY,  CUPTI_KIND_MEMCPY2, CUPTI_KIND_MEMSET,
-        CUPTI_KIND_GRAPH_TRACE,       CUPTI_KIND_RUNTIME, CUPTI_KIND_DRIVER
-    };
-    const size_t n = s->opts.launches ? 7 : s->opts.graph_level ? 5 : 4;
+    static const uint32_t kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY,
+                                      CUPTI_KIND_MEMCPY2, CUPTI_KIND_MEMSET,
+                                      CUPTI_KIND_GRAPH_TRACE };
+    const size_t n = s->opts.graph_level ? 5 : 4;
 
     for (size_t i = 0; i < n; i++)
         s->cupti.disable(kinds[i]);
+    if (s->opts.launches)
+        cap_cupti_disable_launches(&s->cupti);
 }
 
 uint64_t cap_cupti_now(const struct cap_session *s)

@@ -1,4 +1,5 @@
 /* The worker thread: decodes what CUPTI delivers, flushes on time, and ends the session. */
+#include "cap_calibrate.h"
 #include "cap_cuda.h"
 #include "cap_nvtx.h"
 #include "cap_say.h"
@@ -190,6 +191,7 @@ static void collect_the_rest(struct cap_session *s)
     const uint64_t now_ns = cap_cupti_now(s);
     leave_cupti(s);
     cap_window_end(s, now_ns);
+    cap_calibrate_end(s, now_ns);
     read_drops(s);
     read_clocks(s);
 }
@@ -245,8 +247,10 @@ static uint64_t step_window(struct cap_session *s, uint64_t now_ns)
         return NEVER_NS;
     enter_cupti(s);
     const uint64_t wait_ns = cap_window_step(s, now_ns);
+    cap_calibrate_move(s);
     leave_cupti(s);
     cap_window_note(s);
+    cap_calibrate_note(s);
     return wait_ns;
 }
 
@@ -256,6 +260,7 @@ void *cap_worker_main(void *session)
     uint64_t next_ns = cap_now_ns() + s->opts.flush_ns;
 
     prctl(PR_SET_NAME, "kreach");
+    cap_calibrate_open();
     for (;;) {
         const uint32_t ticket = cap_wake_ticket(&s->wake);
         uint64_t now_ns = cap_now_ns();

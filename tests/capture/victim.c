@@ -3,10 +3,11 @@
  *   init              cuInit
  *   kernels=N         N launches of 16 names on stream 7 of device 0
  *   on=D              the next work runs on device D
- *   us=N              the next work takes N microseconds each (0: 500 ns)
+ *   us=N ns=N         the next work takes that long each (us=0: 500 ns)
  *   copies=N sets=N peers=N
  *   graph=N,K         N launches of a graph of K kernels
  *   steps=N,K         N times the same K kernels, a millisecond apart
+ *   laps=N,MS         N ranges "lap I", each of one kernel and MS milliseconds
  *   threads=T,N       T threads with N kernels each
  *   sleep=MS sync reload profstart profstop
  *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
@@ -19,6 +20,7 @@
  *   nopart            complains about an open descriptor of a recording
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
  *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
+ *   finalize          it takes CUPTI down
  *   subscribe enable  it subscribes (=direct: by a symbol of CUPTI's own handle); it enables kernel
  *                     records
  *   windows=N         N ranges "window" of two kernels; complains when memory grows
@@ -51,6 +53,7 @@ int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn 
 int cuptiActivityDisable(uint32_t kind);
 int cuptiActivityEnable(uint32_t kind);
 int cuptiActivityFlushAll(uint32_t flag);
+int cuptiFinalize(void);
 int cuptiSubscribe_v2(void **out, cupti_callback_fn *callback, void *user,
                       struct cupti_subscriber_params *params);
 
@@ -191,6 +194,19 @@ static void storm(unsigned n)
     }
     storming = 0;
     pthread_join(thread, NULL);
+}
+
+static void laps(unsigned n, unsigned ms)
+{
+    char name[32];
+
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(name, sizeof name, "lap %u", i);
+        fake_nvtx("push", name);
+        kernels(1, 7);
+        usleep(ms * 1000);
+        fake_nvtx("pop", "");
+    }
 }
 
 static long resident_kib(void)
@@ -429,6 +445,8 @@ static void work(const char *op, unsigned n, unsigned each)
         threads(n, each);
     else if (!strcmp(op, "storm"))
         storm(n);
+    else if (!strcmp(op, "laps"))
+        laps(n, each);
     else if (!strcmp(op, "windows"))
         windows(n);
     else if (!strcmp(op, "alarm"))
@@ -449,6 +467,8 @@ static void settings(const char *op, const char *value)
         device = (uint32_t)atoi(value);
     else if (!strcmp(op, "us"))
         duration_ns = atoi(value) ? (uint32_t)atoi(value) * 1000 : 500;
+    else if (!strcmp(op, "ns"))
+        duration_ns = (uint32_t)atoi(value);
     else if (!strcmp(op, "reload"))
         fake_reload_modules();
     else if (!strncmp(op, "prof", 4))
@@ -468,6 +488,8 @@ static void settings(const char *op, const char *value)
         rival_subscribe(!strcmp(value, "direct"));
     else if (!strcmp(op, "enable"))
         cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL);
+    else if (!strcmp(op, "finalize"))
+        cuptiFinalize();
     else if (!strcmp(op, "unrival")) {
         cuptiActivityDisable(CUPTI_KIND_CONCURRENT_KERNEL);
         cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);

@@ -14,10 +14,19 @@
  *   per_thread=0         one buffer for all threads
  *   hang=1               a complete flush never returns; hang=2: the forced one
  *   slow_ms=N            every flush takes that long
+ *   cost_us=N            a kernel's launch takes so much longer while it is recorded
  *   garbage=1            a buffer's records cannot be walked to the end
  *   twice=1              every buffer is delivered twice
  *   no_time=1            cuptiGetTimestamp fails
  *   strict=1             a flush before any buffer was asked for never returns
+ *   bare=1               whoever enables a callback or records of calls ends the process
+ *   noise=K              a record of kind K stands behind every record of work
+ *   deaf=1               records of work never come
+ *   keep=1               no buffer ever comes back; all are written to once more at the end
+ *   clock_ms=N           its clock, and all times, are that much later than REALTIME
+ *   settle=N             the first N readings of its clock are an hour off
+ *
+ * cuptiFinalize while a flush is under way ends the process with a message: there it crashes.
  *
  * One internal lock is held during every call and every callback, and a callback that calls back
  * into CUPTI (walking a buffer excepted) ends the process with a message: that is the deadlock.
@@ -27,6 +36,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +76,8 @@ static uint64_t n_records;
 static uint64_t n_requests;
 static size_t dropped;
 static bool buffers_zeroed;
-static long kernel_abi, garbage; /* settings that every record asks for */
+static atomic_int flushing;
+static long kernel_abi, garbage, noise, clock_ms; /* settings that every record asks for */
 
 static void acquire(const char *who)
 {
@@ -108,7 +119,7 @@ static size_t record_bytes(uint32_t kind)
     case CUPTI_KIND_DRIVER:
         return 40;
     default:
-        return 0;
+        return 64;
     }
 }
 
@@ -160,6 +171,8 @@ static void deliver(enum which which)
     const uint64_t now = now_ns();
     const bool reverse = fake_setting("reverse", 0) != 0;
 
+    if (fake_setting("keep", 0))
+        return;
     for (struct buffer **link = &buffers; *link;) {
         struct buffer *b = *link;
         const bool running = b->last_end_ns > now;
@@ -261,6 +274,8 @@ static void spoil(uint64_t *start_ns, uint64_t *end_ns)
     const long bad_every = fake_setting("bad_every", 0);
     const uint64_t n = ++n_records;
 
+    *start_ns += (uint64_t)clock_ms * 1000000;
+    *end_ns += (uint64_t)clock_ms * 1000000;
     if (zero_every > 0 && n % (uint64_t)zero_every == 0) {
         *start_ns = 0;
         *end_ns = 0;
@@ -397,6 +412,7 @@ static void put_calls(const struct fake_work *w)
 static void launched(const struct fake_work *w)
 {
     acquire("launch");
+    const bool recorded = request && enabled[CUPTI_KIND_CONCURRENT_KERNEL];
     if (request) {
         if (w->what == FAKE_KERNEL && enabled[CUPTI_KIND_CONCURRENT_KERNEL])
             put_kernel(w, 0, w->start_ns);
@@ -409,19 +425,28 @@ static void launched(const struct fake_work *w)
             put_peer_copy(w);
         else if (w->what == FAKE_MEMSET && enabled[CUPTI_KIND_MEMSET])
             put_memset(w);
-        put_calls(w);
+        if (noise)
+            put_noise();
     }
+    if (request)
+        put_calls(w);
     release();
+    if (recorded && w->what == FAKE_KERNEL && fake_setting("cost_us", 0) > 0)
+        usleep((useconds_t)fake_setting("cost_us", 0));
 }
 
 static void profiler(bool start)
 {
-    const struct cupti_callback_data data = { .site = CUPTI_SITE_EXIT };
+    /* The strings of CUDA 11 point nowhere. */
+    const struct {
+        struct cupti_callback_data data;
+        uintptr_t strings[8];
+    } call = { { .site = CUPTI_SITE_EXIT }, { 16, 16, 16, 16, 16, 16, 16, 16 } };
 
     if (subscribed && only_subscriber.profiler_calls)
         only_subscriber.callback(only_subscriber.user, CUPTI_DOMAIN_DRIVER,
                                  start ? CUPTI_DRIVER_PROFILER_START : CUPTI_DRIVER_PROFILER_STOP,
-                                 &data);
+                                 &call);
 }
 
 __attribute__((constructor)) static void on_load(void)
@@ -435,7 +460,24 @@ __attribute__((constructor)) static void on_load(void)
     dropped = (size_t)fake_setting("dropped", 0);
     kernel_abi = fake_setting("abi", 10);
     garbage = fake_setting("garbage", 0);
+    noise = fake_setting("noise", 0);
+    clock_ms = fake_setting("clock_ms", 0);
     fake_set_tracer(&tracer);
+}
+
+/* After the handlers of atexit. The buffers are CUPTI's until it has given them back. */
+__attribute__((destructor)) static void on_unload(void)
+{
+    for (struct buffer *b = buffers; b && fake_setting("keep", 0); b = b->next)
+        memset(b->data, 0xee, b->bytes);
+}
+
+static void want_bare(const char *what)
+{
+    if (!fake_setting("bare", 0))
+        return;
+    fprintf(stderr, "fake CUPTI: %s are enabled\n", what);
+    abort();
 }
 
 API int cuptiGetVersion(uint32_t *version);
@@ -450,7 +492,9 @@ int cuptiGetTimestamp(uint64_t *ns)
 {
     if (fake_setting("no_time", 0))
         return CUPTI_E_NOT_INITIALIZED;
-    *ns = now_ns();
+    static atomic_long readings;
+    const bool settled = atomic_fetch_add(&readings, 1) >= fake_setting("settle", 0);
+    *ns = now_ns() + (uint64_t)clock_ms * 1000000 + (settled ? 0 : 3600000000000u);
     return CUPTI_OK;
 }
 
@@ -471,6 +515,8 @@ int cuptiActivityEnable(uint32_t kind)
 
     if (result != 0 && fake_setting("enable_kind", (long)kind) == (long)kind)
         return (int)result;
+    if (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER)
+        want_bare("records of calls");
     acquire("Enable");
     if (kind < KINDS)
         enabled[kind] = true;
@@ -491,6 +537,7 @@ int cuptiActivityDisable(uint32_t kind)
 API int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on);
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on)
 {
+    want_bare("records of calls");
     api_enabled[0][cbid % 1024] = on != 0;
     return CUPTI_OK;
 }
@@ -498,6 +545,7 @@ int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on)
 API int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on);
 int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
 {
+    want_bare("records of calls");
     api_enabled[1][cbid % 1024] = on != 0;
     return CUPTI_OK;
 }
@@ -507,13 +555,20 @@ int cuptiActivityFlushAll(uint32_t flag)
 {
     const long hang = fake_setting("hang", 0);
 
+    atomic_fetch_add(&flushing, 1);
     acquire("FlushAll");
     while (hang == 1 + (long)flag || (n_requests == 0 && fake_setting("strict", 0)))
         pause();
     if (fake_setting("slow_ms", 0))
         usleep((useconds_t)fake_setting("slow_ms", 0) * 1000);
+    if (fake_cuda_is_down()) {
+        atomic_fetch_sub(&flushing, 1);
+        release();
+        return CUPTI_E_NOT_INITIALIZED;
+    }
     if (complete)
         deliver(flag == CUPTI_FLUSH_FORCED ? FORCED : COMPLETE);
+    atomic_fetch_sub(&flushing, 1);
     release();
     return CUPTI_OK;
 }
@@ -598,6 +653,7 @@ API int cuptiEnableCallback(uint32_t on, struct subscriber *subscriber, uint32_t
                             uint32_t cbid);
 int cuptiEnableCallback(uint32_t on, struct subscriber *subscriber, uint32_t domain, uint32_t cbid)
 {
+    want_bare("callbacks");
     if (subscribed && domain == CUPTI_DOMAIN_DRIVER && cbid == CUPTI_DRIVER_PROFILER_START)
         subscriber->profiler_calls = on != 0;
     return CUPTI_OK;
@@ -606,8 +662,17 @@ int cuptiEnableCallback(uint32_t on, struct subscriber *subscriber, uint32_t dom
 API int cuptiFinalize(void);
 int cuptiFinalize(void)
 {
+    if (atomic_load(&flushing) > 0) {
+        fprintf(stderr, "fake CUPTI: Finalize during a flush: crash\n");
+        abort();
+    }
     acquire("Finalize");
     memset(enabled, 0, sizeof enabled);
+    request = NULL;
+    complete = NULL;
+    subscribed = false;
+    while (buffers)
+        retire(&buffers);
     release();
     return CUPTI_OK;
 }
