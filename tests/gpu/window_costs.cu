@@ -7,6 +7,15 @@
  *   window_costs inflight                           records of work that a disable overtakes
  *   window_costs finalize direct|exit eager|graph CYCLES   attach, record, finalize, go on
  *   window_costs waits                              finalize when no CUDA call follows
+ *   window_costs windows same|other|context PAUSE_US N   short windows one after the other: how
+ * many of their kernels are recorded; who shuts them window_costs leave WORDS one finalize, and
+ * what runs after it
+ *
+ * WORDS of leave, separated by commas: eager, graph (work while recording; both are possible),
+ * after (also between the disable and the finalize), again (unsubscribe and subscribe in between),
+ * drained (a forced flush before it), beside (a second thread launches all the time), and who makes
+ * the call at whose end it happens: launch (the program, a kernel under way), idle (the program,
+ * nothing under way), own (a thread of ours, nothing under way), direct (no callback).
  *
  * Prints JSON lines. Built by scripts/gpu-build with the finder of CUPTI from profiler/capture.
  */
@@ -16,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,7 +72,9 @@ static int (*finalize)(void);
 static int (*enable_domain)(uint32_t on, cupti_subscriber_handle subscriber, uint32_t domain);
 static cupti_subscriber_handle subscriber;
 
-static std::atomic<long> n_kernels, n_untimed;
+static std::atomic<long> n_kernels, n_untimed, n_requests;
+static std::mutex spare_lock;
+static std::vector<uint8_t *> spare;    /* buffers with memory, zeroed */
 static std::atomic<int> finalize_state; /* 0 idle, 1 wanted, 2 under way, 3 done */
 static std::atomic<int> finalize_result;
 static std::atomic<double> finalize_ns;
@@ -111,12 +123,26 @@ template <typename F> static double timed(F f)
     return now_ns() - start;
 }
 
+/* Buffers are made ahead: faulting one in takes a millisecond, which is not CUPTI's. */
+static uint8_t *make_buffer()
+{
+    uint8_t *data = (uint8_t *)aligned_alloc(4096, buffer_bytes);
+
+    memset(data, 0, buffer_bytes);
+    return data;
+}
+
 static void request(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
+    const std::lock_guard<std::mutex> guard(spare_lock);
+
+    n_requests++;
     *bytes = buffer_bytes;
     *max_records = 0;
-    *buffer = (uint8_t *)aligned_alloc(4096, buffer_bytes);
-    memset(*buffer, 0, buffer_bytes);
+    if (spare.empty())
+        spare.push_back(make_buffer());
+    *buffer = spare.back();
+    spare.pop_back();
 }
 
 static void complete(void *, uint32_t, uint8_t *buffer, size_t, size_t valid_bytes)
@@ -130,7 +156,9 @@ static void complete(void *, uint32_t, uint8_t *buffer, size_t, size_t valid_byt
         n_kernels++;
         n_untimed += k->end == 0;
     }
-    free(buffer);
+    memset(buffer, 0, valid_bytes);
+    const std::lock_guard<std::mutex> guard(spare_lock);
+    spare.push_back(buffer);
 }
 
 /* Finalizes once, at the end of a CUDA call of the program's, when asked to. */
@@ -517,6 +545,197 @@ static int waits()
     return 0;
 }
 
+/* A thread of ours without a CUDA context, or with one, that shuts windows when told. */
+struct shutter {
+    std::atomic<int> asked{ 0 }, done{ 0 };
+    std::atomic<bool> stop{ false };
+    std::thread thread;
+
+    explicit shutter(bool with_context)
+        : thread([this, with_context] {
+              if (with_context)
+                  CHECK(cudaFree(nullptr));
+              while (!stop) {
+                  if (asked > done) {
+                      shut();
+                      done++;
+                  } else {
+                      usleep(5);
+                  }
+              }
+          })
+    {
+    }
+
+    static void shut()
+    {
+        disable_all();
+        CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
+    }
+
+    ~shutter()
+    {
+        stop = true;
+        thread.join();
+    }
+};
+
+/* What a program with short NVTX ranges and a window for each of them asks of CUPTI. */
+static int windows(const char *who, int pause_us, int n)
+{
+    std::vector<int> results(1000, 0);
+    times opening{ "enable", {} }, first{ "first_launch", {} }, whole{ "window", {} };
+    const bool other = strcmp(who, "same") != 0;
+
+    subscribe();
+    CUPTI(cupti.register_callbacks(request, complete));
+    for (int i = 0; i < 8; i++)
+        spare.push_back(make_buffer());
+    warm_up();
+    n_kernels = n_requests = 0;
+    std::vector<long> at_tenth;
+    {
+        shutter beside(!strcmp(who, "context"));
+        for (int i = 0; i < n; i++) {
+            whole.ns.push_back(timed([&] {
+                opening.ns.push_back(timed([&] {
+                    for (const auto &kind : kinds)
+                        results[(size_t)cupti.enable(kind.kind) % 1000]++;
+                }));
+                first.ns.push_back(timed([] { launch(1); }));
+                launch(9);
+                CHECK(cudaDeviceSynchronize());
+            }));
+            if (other)
+                beside.asked++;
+            else
+                shutter::shut();
+            usleep((useconds_t)pause_us);
+            while (other && beside.done < beside.asked) /* what kreach does not wait for */
+                ;
+            if (i < 10)
+                at_tenth.push_back(n_kernels);
+        }
+    }
+    CHECK(cudaDeviceSynchronize());
+    CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
+    const long plain_flush = n_kernels;
+    CUPTI(cupti.flush_all(CUPTI_FLUSH_FORCED));
+    printf("{\"case\": \"windows\", \"who\": \"%s\", \"pause_us\": %d, \"asked\": %d, "
+           "\"got\": %ld, \"after_forced\": %ld, \"untimed\": %ld, \"requests\": %ld, \"after\": [",
+           who, pause_us, 10 * n, plain_flush, n_kernels.load(), n_untimed.load(),
+           n_requests.load());
+    for (size_t i = 0; i < at_tenth.size(); i++)
+        printf("%s%ld", i ? ", " : "", at_tenth[i]);
+    printf("], \"enable_results\": {");
+    bool any = false;
+    for (size_t i = 0; i < results.size(); i++) {
+        if (results[i] > 0)
+            printf("%s\"%zu\": %d", any ? ", " : "", i, results[i]);
+        any = any || results[i] > 0;
+    }
+    printf("}, ");
+    opening.print();
+    whole.print();
+    first.print(true);
+    printf("}\n");
+    return 0;
+}
+
+static bool has(const char *words, const char *word)
+{
+    return ("," + std::string(words) + ",").find("," + std::string(word) + ",") !=
+           std::string::npos;
+}
+
+static void stage(const char *words, const char *what)
+{
+    const cudaError_t status = cudaDeviceSynchronize();
+
+    printf("{\"case\": \"leave\", \"words\": \"%s\", \"after\": \"%s\", \"cuda\": \"%s\", "
+           "\"state\": %d, \"result\": %d, \"finalize_ms\": %.2f}\n",
+           words, what, cudaGetErrorName(status), finalize_state.load(), finalize_result.load(),
+           finalize_ns / 1e6);
+    fflush(stdout);
+    if (status != cudaSuccess)
+        exit(1);
+}
+
+static void finalize_as(const char *words)
+{
+    int version = 0;
+
+    if (has(words, "drained"))
+        CUPTI(cupti.flush_all(CUPTI_FLUSH_FORCED));
+    if (has(words, "direct")) {
+        finalize_ns = timed([] { finalize_result = finalize(); });
+        finalize_state = 3;
+        return;
+    }
+    CUPTI(enable_domain(1, subscriber, CUPTI_DOMAIN_RUNTIME));
+    if (!has(words, "own"))
+        CUPTI(enable_domain(1, subscriber, CUPTI_DOMAIN_DRIVER));
+    finalize_state = 1;
+    if (has(words, "launch"))
+        launch(1);
+    else if (has(words, "idle"))
+        cudaRuntimeGetVersion(&version);
+    else
+        std::thread([&] { cudaRuntimeGetVersion(&version); }).join();
+    for (int i = 0; i < 1000 && finalize_state != 3; i++)
+        usleep(1000); /* another thread may have come first */
+}
+
+static void work(const char *words, cudaGraphExec_t graph, int *counter, long *expected)
+{
+    const int n = 20000;
+
+    for (int i = 0; has(words, "eager") && i < n; i++)
+        tiny<<<1, 32>>>(counter);
+    for (int i = 0; has(words, "graph") && i < n / graph_kernels; i++)
+        CHECK(cudaGraphLaunch(graph, 0));
+    *expected += 32L * n * (has(words, "eager") + has(words, "graph"));
+}
+
+static int leave(const char *words)
+{
+    int *counter = nullptr;
+    int found = 0;
+    long expected = 0;
+
+    CHECK(cudaMalloc(&counter, sizeof *counter));
+    CHECK(cudaMemset(counter, 0, sizeof *counter));
+    cudaGraphExec_t graph = make_graph(counter);
+    work(words, graph, counter, &expected);
+    stage(words, "plain");
+    attach();
+    launcher *beside = has(words, "beside") ? new launcher : nullptr;
+    work(words, graph, counter, &expected);
+    stage(words, "recording");
+    disable_all();
+    CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
+    if (has(words, "after")) {
+        work(words, graph, counter, &expected);
+        stage(words, "disabled");
+    }
+    if (has(words, "again")) {
+        CUPTI(cupti.unsubscribe(subscriber));
+        subscribe();
+    }
+    finalize_as(words);
+    stage(words, "finalize");
+    for (int i = 0; i < 5; i++)
+        work(words, graph, counter, &expected);
+    stage(words, "more work");
+    delete beside;
+    measure("finalized", graph, 10);
+    stage(words, "measuring");
+    CHECK(cudaMemcpy(&found, counter, sizeof found, cudaMemcpyDeviceToHost));
+    printf("{\"case\": \"leave\", \"words\": \"%s\", \"after\": \"all\", \"right\": %s}\n", words,
+           found == expected ? "true" : "false");
+    return found != expected;
+}
+
 int main(int argc, char **argv)
 {
     int n_devices = 0;
@@ -535,8 +754,13 @@ int main(int argc, char **argv)
         return finalize_cycles(!strcmp(argv[2], "exit"), !strcmp(argv[3], "graph"), atoi(argv[4]));
     if (argc == 2 && !strcmp(argv[1], "waits"))
         return waits();
+    if (argc == 5 && !strcmp(argv[1], "windows"))
+        return windows(argv[2], atoi(argv[3]), atoi(argv[4]));
+    if (argc == 3 && !strcmp(argv[1], "leave"))
+        return leave(argv[2]);
     fprintf(stderr,
             "usage: window_costs moves idle|busy|launching|graph N | launches N | inflight | "
-            "finalize direct|exit eager|graph N | waits\n");
+            "finalize direct|exit eager|graph N | waits | windows same|other|context US N | "
+            "leave WORDS\n");
     return 2;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Builds and runs tests/gpu/window_costs.cu; needs gcc, nvcc and a GPU.
 
-Usage: tests/gpu/window_costs.py [FOLDER]     results in FOLDER (default $OUT, else build/gpu)
+Usage: tests/gpu/window_costs.py [FOLDER [CASE...]]
+Results in FOLDER (default $OUT, else build/gpu); all cases, or those whose first word is named.
 
 Each case is a process of its own with a time limit, because CUPTI may crash or hang in it: that is
 a result too. Writes FOLDER/window_costs.json and prints what it found.
@@ -19,7 +20,15 @@ CASES = [["moves", "idle", "60"], ["moves", "busy", "30"], ["moves", "launching"
          ["moves", "graph", "40"],
          ["launches", "40"], ["inflight"],
          ["finalize", "exit", "eager", "20"], ["finalize", "exit", "graph", "20"],
-         ["finalize", "direct", "eager", "10"], ["finalize", "direct", "graph", "10"], ["waits"]]
+         ["finalize", "direct", "eager", "10"], ["finalize", "direct", "graph", "10"], ["waits"],
+         ["windows", "same", "500", "300"], ["windows", "other", "500", "300"],
+         ["windows", "context", "500", "300"], ["windows", "other", "0", "300"],
+         ["windows", "other", "20000", "50"]]
+CASES += [["leave", words] for words in (
+    "eager,launch", "graph,launch", "eager,after,launch", "graph,after,launch",
+    "eager,graph,after,again,launch", "eager,graph,after,idle", "eager,graph,after,own",
+    "eager,graph,after,drained,own", "eager,graph,after,again,own", "eager,graph,after,direct",
+    "eager,graph,own", "eager,graph,after,beside,own", "eager,after,beside,drained,launch")]
 
 
 def build(folder):
@@ -69,11 +78,12 @@ def show(result):
 
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("OUT", "build/gpu")
+    wanted = sys.argv[2:]
     os.makedirs(folder, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         program = build(scratch)
         results = []
-        for case in CASES:
+        for case in (c for c in CASES if not wanted or c[0] in wanted):
             results.append(run(program, case))
             show(results[-1])
     with open(os.path.join(folder, "window_costs.json"), "w") as out:
