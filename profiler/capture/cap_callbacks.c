@@ -1,6 +1,7 @@
 /* What CUPTI calls on the program's own threads: nothing but handing buffers over. */
 #include "cap_session.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define READY_BUFFERS 8
@@ -35,10 +36,29 @@ static uint8_t *last_resort(const struct cap_session *s, size_t *bytes)
     return s->cupti.version >= VERSION_WITH_NULL ? NULL : shared;
 }
 
+static void end_with_exit(void)
+{
+    cap_session_finish(KREACH_END_EXIT, "");
+}
+
+/*
+ * CUDA takes itself down by a handler of its own, registered at some time up to the first launch.
+ * Handlers run in reverse order, so ours has to come after.
+ */
+static void register_exit_once(void)
+{
+    static atomic_bool registered; /* handlers cannot be taken back, and a fork inherits them */
+
+    if (!atomic_load_explicit(&registered, memory_order_relaxed) &&
+        !atomic_exchange(&registered, true))
+        atexit(end_with_exit);
+}
+
 void cap_request(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
     struct cap_session *s = &cap_session;
 
+    register_exit_once();
     *max_records = 0; /* as many as fit */
     *bytes = s->pool.buffer_bytes;
     *buffer = cap_pool_take(&s->pool);

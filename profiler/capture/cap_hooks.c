@@ -14,6 +14,7 @@
 
 #define TAKEOVER_FLUSHES 20 /* at most, once, where a profiler of the program's starts */
 #define TAKEOVER_WAIT_US 1000
+#define FINALIZE_WAITS   1000 /* at most */
 
 /* Finds the object that holds our own code. */
 static int find_self(struct dl_phdr_info *info, size_t size, void *user)
@@ -140,25 +141,30 @@ static void get_buffers_back(struct cap_session *s)
     }
 }
 
+/* From now on the records go elsewhere; foreign: whom buffers that are not ours belong to. */
+static void be_taken_over(struct cap_session *s, cupti_complete_fn *foreign)
+{
+    const uint64_t now_ns = cap_cupti_now(s);
+    uint64_t not_taken = 0;
+
+    if (atomic_load(&s->taken_over_ns) == 0)
+        get_buffers_back(s);
+    atomic_store(&s->foreign_complete, foreign);
+    if (atomic_compare_exchange_strong(&s->taken_over_ns, &not_taken, now_ns ? now_ns : 1))
+        cap_say("another CUPTI client (torch.profiler?) takes over the records; kreach notes a "
+                "gap and goes on after it");
+    atomic_store(&s->rearm, 0);
+}
+
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
 {
     int (*real)(cupti_request_fn *, cupti_complete_fn *);
-    struct cap_session *s = &cap_session;
 
     *(void **)&real = next_cupti("cuptiActivityRegisterCallbacks");
     if (!real)
         return CUPTI_E_NOT_INITIALIZED;
     if (cap_session_active()) {
-        const uint64_t now_ns = cap_cupti_now(s);
-        uint64_t not_taken = 0;
-
-        if (atomic_load(&s->taken_over_ns) == 0)
-            get_buffers_back(s);
-        atomic_store(&s->foreign_complete, complete);
-        if (atomic_compare_exchange_strong(&s->taken_over_ns, &not_taken, now_ns ? now_ns : 1))
-            cap_say("another CUPTI client (torch.profiler?) takes over the records; kreach notes a "
-                    "gap and goes on after it");
-        atomic_store(&s->rearm, 0);
+        be_taken_over(&cap_session, complete);
         /* CUPTI still holds buffers of ours, which the client would not know, or free: all come to
          * us, and we pass on what is not ours. */
         complete = cap_complete;
@@ -187,11 +193,25 @@ int cuptiActivityDisable(uint32_t kind)
     return result;
 }
 
+/* A flush that is under way while CUPTI goes down crashes. No other begins: we are taken over. */
+static void wait_for_worker(struct cap_session *s)
+{
+    for (int i = 0; i < FINALIZE_WAITS && atomic_load(&s->owner) == CAP_OWNER_IN_CUPTI; i++)
+        usleep(TAKEOVER_WAIT_US);
+}
+
+/* Takes everything down for everybody: our subscription, our callbacks, and what is not flushed. */
 int cuptiFinalize(void)
 {
     int (*real)(void);
+    struct cap_session *s = &cap_session;
 
     *(void **)&real = next_cupti("cuptiFinalize");
+    if (real && cap_session_active()) {
+        be_taken_over(s, atomic_load(&s->foreign_complete));
+        cap_session_unsubscribe(s);
+        wait_for_worker(s);
+    }
     int result = real ? real() : CUPTI_E_NOT_INITIALIZED;
     foreign_is_done();
     return result;

@@ -50,26 +50,15 @@ static void flush_cupti(struct cap_session *s, uint32_t flag)
         cap_say("flush: %s", cap_cupti_explain(result).text);
 }
 
-static void register_late_exit(void)
-{
-    cap_session_finish(KREACH_END_EXIT, "");
-}
-
 /*
  * Decodes everything delivered so far and gives the buffers back to the pool. untimed: what records
  * without times are, unless another client took over while CUPTI had their buffer.
  */
 static void take_buffers(struct cap_session *s, enum kreach_loss untimed)
 {
-    static atomic_bool late; /* handlers cannot be taken back */
-    uint32_t at = CAP_POOL_NONE;
-
     if (s->opts.plain)
         return;
-    at = cap_pool_collect(&s->pool);
-    /* CUDA is up by now, and what it registered itself runs after this handler. */
-    if (at != CAP_POOL_NONE && !atomic_exchange(&late, true))
-        atexit(register_late_exit);
+    uint32_t at = cap_pool_collect(&s->pool);
     while (at != CAP_POOL_NONE) {
         const struct cap_buffer *buffer = &s->pool.buffers[at];
         const uint32_t next = atomic_load_explicit(&buffer->next, memory_order_relaxed);
@@ -168,6 +157,24 @@ static void tick(struct cap_session *s)
     write_all(s);
 }
 
+/*
+ * Once, at the end: what CUPTI never gives back went to a client that took over unseen, or is stuck
+ * in it. How many records that are, nobody can tell.
+ */
+static void force_buffers(struct cap_session *s)
+{
+    const uint64_t asked = atomic_load(&s->pool.requests);
+    char detail[64];
+
+    flush_cupti(s, CUPTI_FLUSH_FORCED);
+    const uint64_t back = atomic_load(&s->pool.completions);
+    if (back >= asked)
+        return;
+    snprintf(detail, sizeof detail, "CUPTI never gave back %llu buffers",
+             (unsigned long long)(asked - back));
+    cap_recorder_lost(&s->recorder, KREACH_LOST_TAKEOVER, 0, 0, detail);
+}
+
 static void collect_the_rest(struct cap_session *s)
 {
     enum kreach_loss untimed = KREACH_LOST_ZERO_TIME;
@@ -182,7 +189,7 @@ static void collect_the_rest(struct cap_session *s)
         take_buffers(s, untimed);
         if (cap_pool_outstanding(&s->pool) > 0) {
             /* What the flush before did not give is not complete: CUPTI may still get its times. */
-            flush_cupti(s, CUPTI_FLUSH_FORCED);
+            force_buffers(s);
             untimed = KREACH_LOST_UNFINISHED;
         }
     }

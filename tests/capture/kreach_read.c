@@ -135,10 +135,13 @@ static void read_devices(struct state *s, struct cursor *c)
         for (int i = 0; i < 16; i++)
             u8(c);
         text(c, name, sizeof name);
-        for (int i = 0; i < 5; i++)
+        for (int i = 0; i < 4; i++)
             varint(c);
-        if (id < READ_DEVICES_MAX)
+        const uint64_t flags = varint(c);
+        if (id < READ_DEVICES_MAX) {
             memcpy(s->out->device_name[id], name, sizeof name);
+            s->out->device_flags[id] = flags;
+        }
         s->out->n_devices++;
     }
 }
@@ -240,6 +243,7 @@ static void read_events(struct state *s, struct cursor *c)
             return;
         }
         f->duplicates += i > 0 && delta_ns == 0 && step == 0;
+        f->instant_events += dur_ns == 0;
         count_event(f, &s->sites[site], s->track_device[track], dur_ns);
         if (f->first_ns == 0 || start_ns < f->first_ns)
             f->first_ns = start_ns;
@@ -300,8 +304,10 @@ static void read_launches(struct state *s, struct cursor *c)
 static void read_clocks(struct state *s, struct cursor *c)
 {
     while (c->p < c->end && !c->bad) {
-        for (int i = 0; i < 4; i++)
-            varint(c);
+        const int64_t realtime_ns = svarint(c);
+        svarint(c);
+        s->out->clock_offset_ns = svarint(c) - realtime_ns;
+        varint(c);
         s->out->clocks++;
     }
 }

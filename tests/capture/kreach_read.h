@@ -34,14 +34,17 @@ struct read_file {
     uint64_t pid, parent_pid;
     char run_id[32];
     uint64_t kernels, memcpys, memsets, graphs, launches, clocks;
+    int64_t clock_offset_ns;               /* CUPTI's clock - REALTIME at the last reading */
     uint64_t bytes, event_bytes;           /* of the file; of EVENTS payloads */
     uint64_t per_device[READ_DEVICES_MAX]; /* events */
     uint64_t n_names, n_sites, n_tracks, n_devices;
     char names[READ_NAMES_MAX][1024]; /* by id, of the last section */
     char device_name[READ_DEVICES_MAX][64];
+    uint64_t device_flags[READ_DEVICES_MAX];
     uint64_t by_name[READ_NAMES_MAX];     /* events of each name id */
     uint64_t dur_by_name[READ_NAMES_MAX]; /* [ns] */
     uint64_t launch_thread;               /* of the last launch call */
+    uint64_t instant_events;              /* of no duration */
     uint64_t duplicates;                  /* kernels equal to their predecessor in every field */
     uint64_t peer_copies;                 /* memcpys that name a peer */
     uint64_t graph_kernels;               /* kernels with a graph id */

@@ -22,6 +22,7 @@ static _Atomic(const struct fake_tracer *) tracer;
 static char names[NAMES][NAME_BYTES];
 static unsigned generation;
 static pid_t initialised_by;
+static atomic_bool launched_before, is_down;
 
 static uint64_t now_ns(void)
 {
@@ -163,6 +164,8 @@ int cuCtxSynchronize(void)
 {
     const uint64_t until = fake_busy_until_ns();
 
+    if (is_down)
+        return 4; /* deinitialised */
     if (fake_setting("nosync", 0))
         return 700; /* as after a kernel's illegal access */
     for (uint64_t now = now_ns(); now < until; now = now_ns()) {
@@ -178,10 +181,23 @@ void fake_set_tracer(const struct fake_tracer *t)
     atomic_store(&tracer, t);
 }
 
+static void go_down(void)
+{
+    is_down = true;
+}
+
+bool fake_cuda_is_down(void)
+{
+    return is_down;
+}
+
 void fake_launch(struct fake_work work)
 {
     const struct fake_tracer *t = atomic_load(&tracer);
     const uint64_t kernels = work.what == FAKE_GRAPH ? work.n_nodes : 1;
+
+    if (!atomic_exchange(&launched_before, true) && fake_setting("early", 0))
+        atexit(go_down);
 
     work.correlation = atomic_fetch_add(&correlation, 1) + 1;
     pthread_mutex_lock(&lock);

@@ -5,7 +5,8 @@
  *
  * The environment variable FAKE is a comma-separated list of settings, "key=number" or "key=text",
  * read by both libraries. Those of this one: driver=N its version, mig=1 all devices are MIG
- * instances, nosync=1 waiting for the device fails at once, as after an illegal access.
+ * instances, nosync=1 waiting for the device fails at once, as after an illegal access, early=1 at
+ * exit CUDA goes down before whatever was registered up to its first launch.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
@@ -56,6 +57,9 @@ struct fake_tracer {
     void (*profiler)(bool start);
 };
 void fake_set_tracer(const struct fake_tracer *tracer);
+
+/** True when CUDA has gone down before its clients. */
+bool fake_cuda_is_down(void);
 
 /** When all work launched so far is done [ns, REALTIME]. */
 uint64_t fake_busy_until_ns(void);

@@ -77,7 +77,7 @@ static uint64_t n_requests;
 static size_t dropped;
 static bool buffers_zeroed;
 static atomic_int flushing;
-static long kernel_abi, garbage, noise, clock_ms; /* settings that every record asks for */
+static long kernel_abi, garbage, noise, clock_ms, deaf; /* settings that every record asks for */
 
 static void acquire(const char *who)
 {
@@ -409,11 +409,21 @@ static void put_calls(const struct fake_work *w)
     }
 }
 
+static void put_noise(void)
+{
+    uint8_t record[64];
+    const uint32_t kind = (uint32_t)noise;
+
+    memset(record, 0xff, sizeof record);
+    memcpy(record, &kind, sizeof kind);
+    put(record, sizeof record, kind, 0);
+}
+
 static void launched(const struct fake_work *w)
 {
     acquire("launch");
     const bool recorded = request && enabled[CUPTI_KIND_CONCURRENT_KERNEL];
-    if (request) {
+    if (request && !deaf) {
         if (w->what == FAKE_KERNEL && enabled[CUPTI_KIND_CONCURRENT_KERNEL])
             put_kernel(w, 0, w->start_ns);
         else if (w->what == FAKE_GRAPH && enabled[CUPTI_KIND_CONCURRENT_KERNEL])
@@ -462,6 +472,7 @@ __attribute__((constructor)) static void on_load(void)
     garbage = fake_setting("garbage", 0);
     noise = fake_setting("noise", 0);
     clock_ms = fake_setting("clock_ms", 0);
+    deaf = fake_setting("deaf", 0);
     fake_set_tracer(&tracer);
 }
 

@@ -1,0 +1,262 @@
+/*
+ * What profilers of the field have fallen over, one test each, as far as no other file here has it.
+ * Rows are those of docs/known-failures.md, "Capturing".
+ */
+#include "kreach_format.h"
+#include "scene.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HOUR_NS 3600000000000
+
+/* Row 1: neither a callback nor a record of a call, which is what slows launches down most. */
+static void nothing_but_device_records_is_enabled_by_default(void **state)
+{
+    static const char *const options[] = { "", "graph-level", "steps=5", "delay=0.01" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .fake = "bare=1",
+                                       .options = options[i],
+                                       .ops = "init sleep=50 kernels=10 graph=2,5 return=0" });
+
+        assert_true(scene_exited(o, 0));
+        assert_true(scene_file(o)->ok);
+        scene_free(o);
+    }
+}
+
+/* Rows 3 and 4. */
+static void records_without_times_are_counted_for_their_device(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .fake = "zero_every=10", .ops = "init kernels=1000 on=5 kernels=300 copies=100 return=0" });
+    struct read_file *f = scene_file(o);
+    uint64_t lost[7] = { 0 };
+
+    (void)state;
+    for (unsigned i = 0; i < f->n_lost; i++) {
+        assert_int_equal(f->lost[i].kind, KREACH_LOST_ZERO_TIME);
+        assert_true(f->lost[i].device < 7);
+        lost[f->lost[i].device] += f->lost[i].count;
+    }
+    assert_int_equal(lost[0 + 1], 100);
+    assert_int_equal(lost[5 + 1], 40);
+    assert_int_equal(f->per_device[0], 900);
+    assert_int_equal(f->per_device[5], 360);
+    scene_free(o);
+}
+
+/* Row 5. */
+static void work_of_no_duration_is_kept(void **state)
+{
+    struct outcome *o = scene_run(
+        &(struct scene){ .ops = "init ns=0 kernels=100 copies=10 us=0 kernels=50 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_int_equal(f->kernels, 150);
+    assert_int_equal(f->memcpys, 10);
+    assert_int_equal(f->instant_events, 110);
+    assert_int_equal(f->n_lost, 0);
+    scene_free(o);
+}
+
+/* Rows 7 and 8: times are what CUPTI says, and readings of the clocks say what that means. */
+static void a_clock_far_off_or_late_to_settle_costs_no_record(void **state)
+{
+    static const struct {
+        const char *fake;
+        int64_t offset_ns;
+    } cases[] = { { "clock_ms=7200000", 2 * HOUR_NS },
+                  { "clock_ms=-7200000", -2 * HOUR_NS },
+                  { "settle=4", 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(
+            &(struct scene){ .fake = cases[i].fake,
+                             .options = "flush=0.05",
+                             .ops = "init kernels=100 sleep=150 kernels=100 sleep=150 return=0" });
+        struct read_file *f = scene_file(o);
+
+        assert_int_equal(f->kernels, 200);
+        assert_int_equal(f->n_lost, 0);
+        assert_true(f->clocks >= 2);
+        assert_true(llabs(f->clock_offset_ns - cases[i].offset_ns) < HOUR_NS / 60);
+        scene_free(o);
+    }
+}
+
+/* Row 18. */
+static void an_instance_of_a_divided_gpu_is_marked(void **state)
+{
+    static const struct {
+        const char *fake;
+        uint64_t flags;
+    } cases[] = { { "mig=1", KREACH_DEVICE_MIG }, { "", 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome *o = scene_run(
+            &(struct scene){ .fake = cases[i].fake, .ops = "init on=3 kernels=10 return=0" });
+
+        assert_int_equal(scene_file(o)->device_flags[3], cases[i].flags);
+        scene_free(o);
+    }
+}
+
+/* Rows 13 and 21: the fake writes into them once more when the process ends. */
+static void buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed(void **state)
+{
+    static const char *const ops[] = {
+        "init kernels=100 return=3",
+        "init kernels=100 badexec kernels=100 return=3",
+        "init kernels=100 sleep=300 kernels=100 return=3",
+    };
+    static const char *const options[] = { "", "", "duration=0.1,flush=0.05" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .fake = "keep=1", .options = options[i], .ops = ops[i] });
+        bool present = false;
+
+        assert_true(scene_exited(o, 3));
+        kreach_read_lost(scene_file(o), KREACH_LOST_TAKEOVER, &present);
+        assert_true(present);
+        assert_non_null(strstr(o->stderr_text, "incomplete"));
+        scene_free(o);
+    }
+}
+
+/* Row 30: nobody may flush meanwhile, and what comes after is recorded again. */
+static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
+{
+    static const char *const ops[] = {
+        "init kernels=100 sync sleep=50 finalize sleep=100 kernels=30 return=0",
+        "init kernels=100 sync rival kernels=5 unrival sleep=100 finalize sleep=100 kernels=30 "
+        "return=0",
+        "init kernels=100 sync rival kernels=5 finalize sleep=100 kernels=30 return=0",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .rival = true, .fake = "slow_ms=5", .options = "flush=0.01", .ops = ops[i] });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        if (f->kernels != 130)
+            print_error("'%s': %llu kernels\n%s", ops[i], (unsigned long long)f->kernels,
+                        o->stderr_text);
+        assert_int_equal(f->kernels, 130);
+        assert_true(f->n_gaps >= 1);
+        assert_int_equal(f->gaps[f->n_gaps - 1].kind, KREACH_GAP_TAKEOVER);
+        scene_free(o);
+    }
+}
+
+/* Row 32. */
+static void a_window_that_cannot_be_ended_does_not_hold_the_program(void **state)
+{
+    struct outcome *o =
+        scene_run(&(struct scene){ .fake = "hang=1",
+                                   .options = "duration=0.1,flush=0.05,deadline=0.5",
+                                   .ops = "init kernels=10 sleep=300 return=9",
+                                   .timeout_s = 20 });
+
+    (void)state;
+    assert_true(scene_exited(o, 9));
+    assert_true(o->seconds < 4);
+    assert_non_null(strstr(o->stderr_text, "did not answer"));
+    scene_free(o);
+}
+
+/* Row 48. */
+static void what_cuda_takes_down_at_exit_is_fetched_before(void **state)
+{
+    static const char *const ops[] = {
+        "init kernels=100 return=0",
+        "init kernels=100 exit=0",
+        "init threads=8,200 return=0",
+        "init kernels=100 sleep=700 kernels=100 return=0",
+    };
+    static const uint64_t kernels[] = { 100, 100, 1600, 200 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct outcome *o = scene_run(&(struct scene){ .fake = "early=1", .ops = ops[i] });
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(scene_file(o)->kernels, kernels[i]);
+        scene_free(o);
+    }
+}
+
+/* Row 55. */
+static void two_million_records_are_no_limit(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .ops = SANITIZED ? "init graph=20,10000 return=0" : "init graph=220,10000 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_int_equal(f->kernels, SANITIZED ? 200000 : 2200000);
+    assert_int_equal(f->n_lost, 0);
+    scene_free(o);
+}
+
+/* Row 66: records of the host that another client wants come to us, too. */
+static void records_of_the_host_are_no_work_and_unknown_work_is_missed(void **state)
+{
+    static const struct {
+        const char *fake;
+        bool missed;
+    } cases[] = { { "noise=17", false }, /* overhead */
+                  { "noise=12", false }, /* markers */
+                  { "noise=18", true },  /* kernels that kernels launch */
+                  { "noise=63", true } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .fake = cases[i].fake, .ops = "init kernels=40 return=0" });
+        struct read_file *f = scene_file(o);
+        bool present = false;
+        const uint64_t lost = kreach_read_lost(f, KREACH_LOST_UNKNOWN, &present);
+
+        assert_int_equal(f->kernels, 40);
+        assert_int_equal(f->memcpys + f->memsets + f->graphs + f->launches, 0);
+        assert_int_equal(present, cases[i].missed);
+        assert_int_equal(lost, cases[i].missed ? 40 : 0);
+        scene_free(o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_but_device_records_is_enabled_by_default),
+        cmocka_unit_test(records_without_times_are_counted_for_their_device),
+        cmocka_unit_test(work_of_no_duration_is_kept),
+        cmocka_unit_test(a_clock_far_off_or_late_to_settle_costs_no_record),
+        cmocka_unit_test(an_instance_of_a_divided_gpu_is_marked),
+        cmocka_unit_test(buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed),
+        cmocka_unit_test(a_client_that_takes_cupti_down_makes_a_gap),
+        cmocka_unit_test(a_window_that_cannot_be_ended_does_not_hold_the_program),
+        cmocka_unit_test(what_cuda_takes_down_at_exit_is_fetched_before),
+        cmocka_unit_test(two_million_records_are_no_limit),
+        cmocka_unit_test(records_of_the_host_are_no_work_and_unknown_work_is_missed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
