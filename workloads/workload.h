@@ -27,6 +27,7 @@ struct kr_built {
     size_t ndim;
     int64_t batch;            /* what the run really does, presets resolved */
     int64_t seq;              /* 0 when the model has no sequence */
+    int64_t tokens;           /* that a step takes in or makes; 0 when the model has none */
     uint64_t n_params;        /* elements of all weights */
     double flop;              /* floating point operations of a step, by the usual count of 2
                                  for a multiply-add of matmul and convolution; 0: not known */
