@@ -223,6 +223,33 @@ static void names_are_kept_once_and_compared_again_each_batch(void **state)
     cap_names_free(&n);
 }
 
+/* Row 65. */
+static void names_of_any_number_and_length_are_kept_apart(void **state)
+{
+    static char longest[2 * CAP_NAME_LIMIT_BYTES];
+    struct cap_names n;
+    struct cap_bytes out = { 0 };
+    const uint32_t many = (1u << 18) + 1000;
+    char text[32];
+
+    (void)state;
+    assert_true(cap_names_init(&n));
+    for (uint32_t i = 1; i <= many; i++) {
+        out.len = 0;
+        const int len = snprintf(text, sizeof text, "kernel_%u", i);
+        cap_names_batch(&n);
+        assert_int_equal(cap_names_id(&n, text, &out), i);
+        assert_int_equal(out.len, len + 1);
+    }
+    out.len = 0;
+    memset(longest, 'x', sizeof longest - 1);
+    assert_int_equal(cap_names_id(&n, longest, &out), many + 1);
+    assert_true(out.len < CAP_NAME_LIMIT_BYTES + CAP_VARINT_MAX_BYTES);
+    assert_int_equal(cap_names_id_of(&n, longest, CAP_NAME_LIMIT_BYTES, &out), many + 1);
+    cap_bytes_free(&out);
+    cap_names_free(&n);
+}
+
 /* A model: `layers` equal layers of 5 kernels between a head and a tail, `us` per kernel. */
 static void add_step(struct cap_recorder *r, unsigned layers, int64_t *now_ns, int64_t kernel_ns)
 {
@@ -302,6 +329,15 @@ static const struct {
       "mkdir -p %s/nvidia/cuda_runtime/lib %s/nvidia/cuda_cupti/lib",
       "nvidia/cuda_runtime/lib/libcudart.so.11.0", "nvidia/cuda_cupti/lib", 11080,
       "/nvidia/cuda_runtime/lib/../../cuda_cupti/lib/libcupti.so.11.8" },
+    { "in the wheel of CUDA 13, beside torch", "mkdir -p %s/torch/lib %s/nvidia/cu13/lib",
+      "torch/lib/libtorch_cuda.so", "nvidia/cu13/lib", 13000, "/nvidia/cu13/lib/libcupti.so.11.8" },
+    { "in the wheel of CUDA 12, beside torch", "mkdir -p %s/torch/lib %s/nvidia/cuda_cupti/lib",
+      "torch/lib/libtorch_cpu.so", "nvidia/cuda_cupti/lib", 12040,
+      "/nvidia/cuda_cupti/lib/libcupti.so.11.8" },
+    { "the one that the program has already, before all others",
+      "mkdir -p %s/mine %s/home/lib64 && cp '" FAKE_LIB
+      "/libcupti.so.13' %s/home/lib64/libcupti.so.11.8",
+      "mine/libcupti.so.11.8", "mine", 11080, "/mine/libcupti.so.11.8" },
     { "in the toolkit that CUDA_HOME names", "mkdir -p %s/home/extras/CUPTI/lib64 %s/x", NULL,
       "home/extras/CUPTI/lib64", 11080, "/home/extras/CUPTI/lib64/libcupti.so.11.8" },
 };
@@ -323,17 +359,16 @@ static void cupti_is_found_where_the_program_has_it(void **state)
             struct cap_cupti c;
             char why[512] = "";
             if (searches[i].map) {
-                snprintf(text, sizeof text, "cp '" FAKE_LIB "/libcuda.so.1' %s/%s", folder,
+                snprintf(text, sizeof text, "cp -n '" FAKE_LIB "/libcuda.so.1' %s/%s", folder,
                          searches[i].map);
                 if (system(text) != 0)
                     _exit(2);
                 snprintf(text, sizeof text, "%s/%s", folder, searches[i].map);
                 if (!dlopen(text, RTLD_NOW))
                     _exit(3);
-            } else {
-                snprintf(text, sizeof text, "%s/home", folder);
-                setenv("CUDA_HOME", text, 1);
             }
+            snprintf(text, sizeof text, "%s/home", folder);
+            setenv("CUDA_HOME", text, 1);
             if (!cap_cupti_open(&c, searches[i].driver, why, sizeof why)) {
                 fprintf(stderr, "%s: %s\n", searches[i].name, why);
                 _exit(4);
@@ -368,6 +403,26 @@ static void without_any_cupti_the_reason_says_what_to_install(void **state)
     assert_non_null(strstr(why, "driver version 10.2"));
 }
 
+/* Row 15: it would answer every call with result 15. */
+static void a_cupti_newer_than_the_driver_is_left_alone(void **state)
+{
+    char folder[] = "/tmp/kreach-search-XXXXXX";
+    char home[64];
+    char why[512] = "";
+    struct cap_cupti c;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    make("mkdir -p %s/lib64 && cp '" FAKE_LIB "/libcupti.so.13' %s/lib64", folder);
+    snprintf(home, sizeof home, "%s", folder);
+    setenv("CUDA_HOME", home, 1);
+    assert_false(cap_cupti_open(&c, 12080, why, sizeof why));
+    assert_non_null(strstr(why, "driver version 12.8"));
+    assert_true(cap_cupti_open(&c, 13000, why, sizeof why));
+    unsetenv("CUDA_HOME");
+    make("rm -rf %s # %s %s", folder);
+}
+
 /* Row 62: the preload is inherited by every child of a shell; none may break. */
 static void programs_that_have_nothing_to_do_with_cuda_run_as_ever(void **state)
 {
@@ -382,6 +437,11 @@ static void programs_that_have_nothing_to_do_with_cuda_run_as_ever(void **state)
         "test -z \"$(sh -c 'echo $NVTX_INJECTION64_PATH')\"",
         "test -n \"$(KREACH_OPTIONS=nvtx sh -c 'echo $NVTX_INJECTION64_PATH')\"",
         "sh -c 'exec nonexistent-program' 2>/dev/null; test $? = 127",
+        /* Debian links it statically. */
+        "test \"$(/sbin/ldconfig --version 2>&1 | head -c 8)\" = ldconfig",
+        /* It is setuid root, so that the loader has to refuse the preload without a word. */
+        "as=; test $(id -u) != 0 || as='setpriv --reuid 65534 --clear-groups'; "
+        "test \"$($as su --version 2>&1 | head -c 7)\" = 'su from'",
     };
 
     (void)state;
@@ -405,12 +465,30 @@ static void the_library_needs_nothing_but_libc(void **state)
     assert_int_equal(system("test \"$(readelf -d '" LIBKREACH "' | grep -c NEEDED)\" = 1 && "
                             "readelf -d '" LIBKREACH "' | grep -q 'NEEDED.*libc.so.6'"),
                      0);
-    /* Row 2: a timestamp callback spoils kernel times in CUDA 12.6 to 13.0. */
-    assert_int_equal(system("! grep -q TimestampCallback '" LIBKREACH "'"), 0);
     /* Nothing newer than glibc 2.28: Debian 10, Ubuntu 20.04, RHEL 8. */
     assert_int_equal(system("objdump -T '" LIBKREACH "' | grep -o 'GLIBC_2[.][0-9]*' | sort -u | "
                             "awk -F. '$2 > 28 { bad = 1 } END { exit bad }'"),
                      0);
+}
+
+/* Row 2: a timestamp callback spoils kernel times in CUDA 12.6 to 13.0. */
+static void no_timestamp_callback_is_ever_registered(void **state)
+{
+    (void)state;
+    assert_int_equal(system("grep -q cuptiGetTimestamp '" LIBKREACH "'"), 0);
+    assert_int_equal(system("grep -q TimestampCallback '" LIBKREACH "'"), 1 << 8);
+}
+
+/* Row 64: not by an exception, an assertion or a call. */
+static void the_library_never_ends_the_program(void **state)
+{
+    (void)state;
+    if (SANITIZED) /* its run-time does */
+        skip();
+    assert_int_equal(system("nm -D --undefined-only '" LIBKREACH "' | grep -qw write"), 0);
+    assert_int_equal(system("nm -D --undefined-only '" LIBKREACH "' | grep -wE "
+                            "'exit|abort|__assert_fail|quick_exit|__cxa_throw|_Unwind_Resume'"),
+                     1 << 8);
 }
 
 int main(void)
@@ -423,12 +501,16 @@ int main(void)
         cmocka_unit_test(a_full_table_forgets_and_numbers_on),
         cmocka_unit_test(an_id_does_not_depend_on_what_was_asked_before),
         cmocka_unit_test(names_are_kept_once_and_compared_again_each_batch),
+        cmocka_unit_test(names_of_any_number_and_length_are_kept_apart),
         cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),
         cmocka_unit_test(every_result_of_cupti_has_words),
         cmocka_unit_test(cupti_is_found_where_the_program_has_it),
         cmocka_unit_test(without_any_cupti_the_reason_says_what_to_install),
+        cmocka_unit_test(a_cupti_newer_than_the_driver_is_left_alone),
         cmocka_unit_test(programs_that_have_nothing_to_do_with_cuda_run_as_ever),
         cmocka_unit_test(the_library_needs_nothing_but_libc),
+        cmocka_unit_test(no_timestamp_callback_is_ever_registered),
+        cmocka_unit_test(the_library_never_ends_the_program),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
