@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /** Error codes; the command line maps them to exit statuses in one place (cli/main.c). */
 enum kr_code {
     KR_OK = 0,
@@ -36,5 +40,9 @@ bool kr_fail_at(struct kr_err *err, enum kr_code code, uint64_t offset, const ch
 
 /** Puts "context: " before a message already in err; returns false. Once per layer. */
 bool kr_wrap(struct kr_err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3), cold));
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
