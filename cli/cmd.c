@@ -36,24 +36,6 @@ struct invocation {
     bool json_errors;    /* --json stands on the command line */
 };
 
-enum kr_status kr_status_of(enum kr_code code)
-{
-    switch (code) {
-    case KR_OK:
-        return KR_STATUS_DONE;
-    case KR_EARG:
-        return KR_STATUS_USAGE;
-    case KR_EINPUT:
-        return KR_STATUS_INPUT;
-    case KR_EENV:
-        return KR_STATUS_MISSING;
-    case KR_EOUTPUT:
-    case KR_ENOMEM:
-        break;
-    }
-    return KR_STATUS_FAILED;
-}
-
 static const char *code_name(enum kr_code code)
 {
     static const char *const names[] = {

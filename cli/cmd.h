@@ -9,6 +9,7 @@
 
 #include "err.h"
 #include "opts.h"
+#include "status.h"
 #include "table.h"
 
 /* Streams of one invocation, so that tests can call commands in process. */
@@ -16,19 +17,6 @@ struct kr_io {
     FILE *out; /* data */
     FILE *log; /* everything else */
 };
-
-/* Exit statuses; docs/cli.md lists them for users. */
-enum kr_status {
-    KR_STATUS_DONE = 0,
-    KR_STATUS_NO = 1,      /* a check said no */
-    KR_STATUS_USAGE = 2,   /* the command line is wrong */
-    KR_STATUS_INPUT = 3,   /* input unreadable, malformed or incomplete */
-    KR_STATUS_MISSING = 4, /* something needed is not on this machine */
-    KR_STATUS_FAILED = 5   /* output failed, out of memory, or a bug of ours */
-};
-
-/** The exit status of a failure: the only place where codes become statuses. */
-enum kr_status kr_status_of(enum kr_code code);
 
 enum kr_format { KR_FORMAT_TEXT, KR_FORMAT_JSON, KR_FORMAT_CSV };
 
