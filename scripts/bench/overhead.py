@@ -1,47 +1,85 @@
 #!/usr/bin/env python3
-"""What recording costs, measured in turns; run by scripts/bench/overhead."""
+"""What recording costs, measured in turns; run by scripts/bench/overhead.
+
+Every column of a table is a program that stays alive and works only when asked (harness.Agent), so
+that columns take turns within a second or so. The order is shuffled anew each turn, by a fixed
+seed, and all programs are started anew every few turns, since a process may be lucky in its memory.
+All visits land in overhead.json; scripts/gpu-results makes tables of them.
+"""
+import collections
+import importlib.util
 import json
 import os
+import random
 import statistics
 import sys
-import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tests/gpu"))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "../../tests/gpu"))
 from harness import (MODELS, TOTAL_OWN_CPU_NS, TOTAL_PEAK_POOL, TOTAL_REQUESTS,  # noqa: E402
-                     TOTAL_REQUESTS_SLOW, Tools, last_json, machine, plain, record)
+                     TOTAL_REQUESTS_SLOW, Agent, AgentError, Tools, machine, record, siblings)
 
-ROUNDS = int(os.environ.get("KREACH_ROUNDS", "3"))
-LIMIT_S = float(os.environ.get("KREACH_LIMIT_S", "520"))
-STARTED = time.monotonic()
+LIMIT_S = float(os.environ.get("KREACH_LIMIT_S", "400"))
+START_S = 120  # at most, for importing torch and building models
+MAX_FAILURES = 2
+PINNED = {"KREACH_PIN": "1"}
 
-# name: options for libkreach.so, None = without it
-COLUMNS = {"plain": None, "floor": "floor", "kreach": ""}
+# options: for libkreach.so, None = without it. every: takes part in each Nth turn.
+# worker: what is done to libkreach's thread, "batch" or "beside" or "apart" (see set_worker).
+Column = collections.namedtuple("Column", "options profiler every extra worker",
+                                defaults=("none", 1, PINNED, None))
+PLAIN, FLOOR, KREACH = Column(None), Column("floor"), Column("")
+OURS = {"plain": PLAIN, "floor": FLOOR, "kreach": KREACH}
+# A session of theirs takes seconds to end, and what they add is large: fewer visits tell.
+PEERS = {"torch device": Column(None, "device", 3), "torch full": Column(None, "full", 3),
+         "proton": Column(None, "proton", 3)}
 
-# mode, threads, kernels a round, rounds in a process
-SHAPES = [("eager", 1, 2000, 50), ("eager", 16, 2000, 25), ("graph", 1, 20000, 20),
-          ("graph", 16, 10000, 10)]
+# Row: what an agent is asked for, and how often; the count stands where {} is.
+Row = collections.namedtuple("Row", "line count warm")
+LAUNCHES = {"eager, 1 thread": Row("eager 1 {} 2", 100000, 10000),
+            "eager, 16 threads": Row("eager 16 {} 2", 6000, 1000),
+            "graph, 1 thread": Row("graph 1 {} 2", 200000, 10000),
+            "graph, 16 threads": Row("graph 16 {} 2", 12000, 2000)}
+MODEL_ROWS = {"dlrm_inference": Row("dlrm_inference {}", 400, 20),
+              "resnet50_training": Row("resnet50_training {}", 12, 2),
+              "resnet50_training_128": Row("resnet50_training_128 {}", 5, 2),
+              "decode_eager": Row("decode_eager {}", 4, 1),
+              "decode_graph": Row("decode_graph {}", 12, 2)}
+LIBTORCH_ROWS = {"libtorch_mlp_inference": Row("mlp {}", 40, 5)}
 
 # One at a time, against "kreach" and "floor". KREACH_SWITCHES="NAME;NAME" chooses some.
 SWITCHES = {
-    "kernels only": "kernels-only", "no subscription (yield)": "yield",
-    "pinned host buffers": "pinned", "one buffer for all threads": "one-buffer",
-    "CUPTI zeroes buffers": "unzeroed", "buffers of 128 KiB": "buffer=128", "buffers of 512 KiB": "buffer=512",
-    "buffers of 8 MiB": "buffer=8192", "16 device buffers ready": "device-ready=16",
-    "device buffers of 12.8 MB": "device-buffer=12500", "flush each 5 s": "flush=5",
-    "graph level": "graph-level", "launch calls too": "launches",
-    "attached, window never opens": "delay=10000",
-    "window closed before (detached)": "duration=0.001,flush=0.01",
-    "floor, kernels only": "floor,kernels-only",
-    "floor, flush each 5 s": "floor,flush=5",
+    "kernels only": Column("kernels-only"),
+    "no subscription (yield)": Column("yield"),
+    "pinned host buffers": Column("pinned"),
+    "one buffer for all threads": Column("one-buffer"),
+    "CUPTI zeroes buffers": Column("unzeroed"),
+    "buffers of 128 KiB": Column("buffer=128"),
+    "buffers of 512 KiB": Column("buffer=512"),
+    "buffers of 8 MiB": Column("buffer=8192"),
+    "16 device buffers ready": Column("device-ready=16"),
+    "device buffers of 12.8 MB": Column("device-buffer=12500"),
+    "device buffers of 0.8 MB": Column("device-buffer=781"),
+    "flush each 0.1 s": Column("flush=0.1"),
+    "flush each 1 s": Column("flush=1"),
+    "flush each 5 s": Column("flush=5"),
+    "graph level": Column("graph-level"),
+    "launch calls too": Column("launches"),
+    "NVTX ranges too": Column("nvtx"),
+    "attached, window never opens": Column("delay=10000"),
+    "window closed before (detached)": Column("duration=0.001,flush=0.01"),
+    "worker in batch class": Column("", worker="batch"),
+    "worker beside the launching thread": Column("", worker="beside"),
+    "worker on the first CPU": Column("", worker="apart"),
+    "threads not pinned": Column("", extra={}),
+    "floor, threads not pinned": Column("floor", extra={}),
+    "floor, kernels only": Column("floor,kernels-only"),
+    "floor, flush each 5 s": Column("floor,flush=5"),
+    "floor, buffers of 8 MiB": Column("floor,buffer=8192"),
+    "floor, pinned host buffers": Column("floor,pinned"),
+    "floor, device buffers of 12.8 MB": Column("floor,device-buffer=12500"),
 }
-
-MODEL_STEPS = {"dlrm_inference": 200, "resnet50_training": 20, "decode_eager": 12,
-               "decode_graph": 20}
-# name: (options for libkreach.so or None, profiler inside the program)
-MODEL_COLUMNS = {"plain": (None, "none"), "floor": ("floor", "none"), "kreach": ("", "none"),
-                 "torch device": (None, "device"), "torch full": (None, "full"),
-                 "proton": (None, "proton")}
 
 
 def chosen_switches():
@@ -49,140 +87,232 @@ def chosen_switches():
     return {n: SWITCHES[n] for n in names} if names else SWITCHES
 
 
-def out_of_time(need_s):
-    return time.monotonic() - STARTED + need_s > LIMIT_S
+def cpu_list(text):
+    """CPUs of "0-2,5"."""
+    cpus = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        cpus |= set(range(int(first), int(last or first) + 1))
+    return cpus
 
 
-def launches(tools, options, shape):
-    """One process: (times, facts of the recording)."""
-    command = [tools.launches] + [str(x) for x in shape]
-    if options is None:
-        return last_json(plain(command).stdout), {}
-    run = record(tools, command, options)
+def set_worker(agent, how):
+    """Changes libkreach's thread from outside: its class, or its CPU. See pin() in launches.cu."""
+    thread = agent.worker()
+    if thread is None:
+        raise AgentError("it has no thread of libkreach's")
+    if how == "batch":
+        os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
+        return
+    allowed = os.sched_getaffinity(agent.child.pid)
+    cpu = min(allowed)
+    if how == "beside":
+        cpu = min(cpu_list(siblings(max(allowed))))  # itself, where cores have one thread
+    os.sched_setaffinity(thread, {cpu})
+
+
+def spread(numbers, digits):
+    ordered = sorted(numbers)
+    return {"n": len(ordered), "min": round(ordered[0], digits),
+            "quartiles": [round(ordered[len(ordered) // 4], digits),
+                          round(ordered[3 * len(ordered) // 4], digits)]}
+
+
+def visit(turn, reply):
+    """What an answer says: launches the least of its rounds [ns], steps their median [ms]."""
+    if "wall_ns" in reply:
+        return {"turn": turn, "value": min(reply["wall_ns"]), "host": min(reply["host_ns"])}
+    times_ms = [1e3 * s for s in reply["s"]]
+    return dict(spread(times_ms, 4), turn=turn, value=round(statistics.median(times_ms), 4))
+
+
+class Trial:
+    """Columns that take turns over rows until the time is over."""
+
+    def __init__(self, start, columns, rows, limit_s, turns_a_start):
+        self.start = start  # function: an Agent for a column
+        self.columns, self.rows = columns, rows
+        self.end = time.monotonic() + limit_s
+        self.turns_a_start = turns_a_start
+        self.agents = {}
+        self.failed = collections.defaultdict(list)
+        self.cells = {row: {column: [] for column in columns} for row in rows}
+        self.order = random.Random(1)
+        self.turn, self.starts = 0, 0
+        self.longest_s = {True: 0, False: 0}  # a turn of all columns, of those that are in each
+        self.start_s = 0
+
+    def left_s(self):
+        return self.end - time.monotonic()
+
+    def lose(self, column, why):
+        print("%s: %s" % (column, why), file=sys.stderr)
+        self.failed[column].append(str(why)[:1200])
+        agent = self.agents.pop(column, None)
+        if agent:
+            agent.close(1)
+
+    def ask(self, column, row, count):
+        line = self.rows[row].line.format(count)
+        return self.agents[column].ask(line, max(5, min(60, self.left_s() + 10)))
+
+    def open(self):
+        """Starts all programs at once, and lets each do a little of every row."""
+        begin = time.monotonic()
+        wanted = [c for c in self.columns if len(self.failed[c]) < MAX_FAILURES]
+        for column in wanted:
+            self.agents[column] = self.start(self.columns[column])
+        for column in wanted:
+            try:
+                self.agents[column].reply(max(5, min(START_S, self.left_s())))
+                if self.columns[column].worker:
+                    set_worker(self.agents[column], self.columns[column].worker)
+                for row in self.rows:
+                    self.ask(column, row, self.rows[row].warm)
+            except (AgentError, OSError) as error:
+                self.lose(column, error)
+        self.starts += 1
+        self.start_s = max(self.start_s, time.monotonic() - begin)
+
+    def close(self):
+        for agent in self.agents.values():
+            agent.child.stdin.close()
+        for agent in self.agents.values():
+            agent.close()
+        self.agents = {}
+
+    def all_take_part(self):
+        return any(c.every > 1 and self.turn % c.every == 0 for c in self.columns.values())
+
+    def one_turn(self):
+        begin = time.monotonic()
+        rows = list(self.rows)
+        self.order.shuffle(rows)
+        for row in rows:
+            columns = [c for c in self.agents if self.turn % self.columns[c].every == 0]
+            self.order.shuffle(columns)
+            for column in columns:
+                if self.left_s() < 0:
+                    return
+                try:
+                    reply = self.ask(column, row, self.rows[row].count)
+                    self.cells[row][column].append(visit(self.turn, reply))
+                except AgentError as error:
+                    self.lose(column, "%s: %s" % (row, error))
+        kind = self.all_take_part()
+        self.longest_s[kind] = max(self.longest_s[kind], time.monotonic() - begin)
+        self.turn += 1
+
+    def fits(self):
+        """Whether another turn, and a new start before it where one is due, end in time."""
+        known = self.longest_s[self.all_take_part()] or max(self.longest_s.values())
+        due = self.turn % self.turns_a_start == 0
+        return self.left_s() > 1.1 * known + (self.start_s if due else 0)
+
+    def run(self):
+        begin = time.monotonic()
+        while self.fits() and (self.starts == 0 or self.agents):
+            if self.turn % self.turns_a_start == 0:
+                self.close()
+                self.open()
+            self.one_turn()
+        self.close()
+        return {"rows": self.cells, "failed": {c: f for c, f in self.failed.items() if f},
+                "turns": self.turn, "starts": self.starts,
+                "seconds": round(time.monotonic() - begin, 1)}
+
+
+def launch_facts(tools, seconds):
+    """What a recording of each shape holds and took, in a process of its own."""
+    end = time.monotonic() + seconds
     facts = {}
-    if len(run.parts) == 1:
+    for name, row in LAUNCHES.items():
+        if time.monotonic() > end:
+            break
+        run = record(tools, [tools.launches] + row.line.format(row.count).split(), "", PINNED,
+                     timeout=30)
+        if len(run.parts) != 1:
+            facts[name] = {"failed": run.err[-300:]}
+            continue
         part = run.parts[0]
-        kernels = part.number("kernels") or part.number("graphs")
-        facts = {"kernels": kernels, "lost": part.lost,
-                 "bytes_a_kernel": part.number("bytes") / max(kernels, 1),
-                 "own_cpu_ns_a_kernel": part.totals.get(TOTAL_OWN_CPU_NS, 0) / max(kernels, 1),
-                 "requests": part.totals.get(TOTAL_REQUESTS, 0),
-                 "requests_slow": part.totals.get(TOTAL_REQUESTS_SLOW, 0),
-                 "peak_pool_mib": part.totals.get(TOTAL_PEAK_POOL, 0) / 2**20}
-    return last_json(run.out), facts
+        kernels = max(part.number("kernels"), 1)
+        facts[name] = {"kernels": part.number("kernels"), "lost": part.lost,
+                       "bytes_a_kernel": round(part.number("bytes") / kernels, 2),
+                       "own_cpu_ns_a_kernel":
+                           round(part.totals.get(TOTAL_OWN_CPU_NS, 0) / kernels, 1),
+                       "requests": part.totals.get(TOTAL_REQUESTS, 0),
+                       "requests_slow": part.totals.get(TOTAL_REQUESTS_SLOW, 0),
+                       "peak_pool_mib": part.totals.get(TOTAL_PEAK_POOL, 0) / 2**20}
+    return facts
 
 
-def measure_launches(tools, columns, shapes):
-    """Rounds over all columns; minimum of minima and median of medians, in ns a kernel."""
-    rows = {}
-    for turn in range(ROUNDS):
-        for shape in shapes:
-            for name, options in columns.items():
-                if out_of_time(20):
-                    return rows
-                times, facts = launches(tools, options, shape)
-                row = rows.setdefault("%s, %d threads" % shape[:2], {})
-                cell = row.setdefault(name, {"rounds": []})
-                cell["rounds"].append(times)
-                cell.update(facts)
-    for row in rows.values():
-        for cell in row.values():
-            for what in ("host", "wall"):
-                cell[what + "_min_ns"] = min(t[what + "_min_ns"] for t in cell["rounds"])
-                cell[what + "_median_ns"] = statistics.median(
-                    t[what + "_median_ns"] for t in cell["rounds"])
-            del cell["rounds"]
-    return rows
+def c_agent(tools):
+    return lambda c: Agent(tools, [tools.launches, "serve"], c.options, c.extra)
 
 
-def print_launches(rows):
-    for shape, row in rows.items():
-        print("\n%s: ns a kernel, minimum (median)" % shape)
-        base = row.get("plain") or next(iter(row.values()))
-        for name, cell in row.items():
-            print("  %-32s host %8.0f (%8.0f)  wall %8.0f (%8.0f)  %+7.0f ns  %s" %
-                  (name, cell["host_min_ns"], cell["host_median_ns"], cell["wall_min_ns"],
-                   cell["wall_median_ns"], cell["wall_min_ns"] - base["wall_min_ns"],
-                   "%.1f B, %.0f ns CPU" % (cell["bytes_a_kernel"], cell["own_cpu_ns_a_kernel"])
-                   if cell.get("kernels") else ""))
+def measure_launches(tools, limit_s):
+    trial = Trial(c_agent(tools), OURS, LAUNCHES, limit_s - 12, 4).run()
+    return dict(trial, facts=launch_facts(tools, 12))
 
 
-def model_times(tools, column):
-    """All rows in one process: starting torch costs more than measuring."""
-    options, profiler = MODEL_COLUMNS[column]
-    with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        command = MODELS + ["%s:%d" % row for row in MODEL_STEPS.items()]
-        command += ["--profiler", profiler, "--times", out.name]
-        if options is None:
-            done = plain(command)
-            status, text = done.returncode, done.stderr
-        else:
-            done = record(tools, command, options)
-            status, text = done.status, done.err
-        if status != 0:
-            print("%s: %s" % (column, text[-600:]), file=sys.stderr)
-            return {}
-        with open(out.name) as f:
-            return json.load(f)
+def measure_switches(tools, limit_s):
+    rows = {name: LAUNCHES[name] for name in ("eager, 1 thread", "graph, 1 thread")}
+    return Trial(c_agent(tools), dict(OURS, **chosen_switches()), rows, limit_s, 6).run()
 
 
-def measure_models(tools):
-    """All steps' times of each row and column over the rounds."""
-    rows = {row: {} for row in MODEL_STEPS}
-    slowest_s = 0
-    for turn in range(ROUNDS):
-        for column in MODEL_COLUMNS:
-            if out_of_time(slowest_s + 5):
-                return rows
-            start = time.monotonic()
-            for row, times in model_times(tools, column).items():
-                rows[row].setdefault(column, []).extend(times)
-            slowest_s = max(slowest_s, time.monotonic() - start)
-    return rows
+def measure_models(tools, limit_s):
+    """Models in Python, and the launches in C called from there: all profilers can be on."""
+    def start(column):
+        command = MODELS + list(MODEL_ROWS) + ["--serve", "--launches", tools.launches_library,
+                                               "--profiler", column.profiler]
+        return Agent(tools, command, column.options, column.extra)
+
+    rows = dict({"python, " + name: row for name, row in LAUNCHES.items()}, **MODEL_ROWS)
+    return Trial(start, dict(OURS, **PEERS), rows, limit_s, 9).run()
 
 
-def summarize(times):
-    ordered = sorted(1e3 * t for t in times)
-    return {"n": len(ordered), "min_ms": ordered[0], "median_ms": statistics.median(ordered),
-            "quartiles_ms": [ordered[len(ordered) // 4], ordered[3 * len(ordered) // 4]]}
+def measure_libtorch(tools, limit_s):
+    spec = importlib.util.find_spec("torch")
+    path = [os.path.join(os.path.dirname(spec.origin), "lib")] if spec else []
+    path += [p for p in [os.environ.get("LD_LIBRARY_PATH")] if p]
+    extra = {"LD_LIBRARY_PATH": ":".join(path)}
+
+    def start(column):
+        return Agent(tools, [tools.forward, "serve"], column.options, extra)
+
+    return Trial(start, OURS, LIBTORCH_ROWS, limit_s, 8).run()
 
 
-def print_models(rows):
-    for row, cells in rows.items():
-        print("\n%s: ms a step, median (quartiles), minimum" % row)
-        base = cells.get("plain")
-        for column, cell in cells.items():
-            print("  %-14s %9.3f (%.3f..%.3f) %9.3f   median %+6.1f %%  minimum %+6.1f %%" %
-                  (column, cell["median_ms"], *cell["quartiles_ms"], cell["min_ms"],
-                   100 * (cell["median_ms"] / base["median_ms"] - 1),
-                   100 * (cell["min_ms"] / base["min_ms"] - 1)))
+# part: (how, share of the time)
+PARTS = {"launches": (measure_launches, 3), "switches": (measure_switches, 4),
+         "models": (measure_models, 6), "libtorch": (measure_libtorch, 0.8)}
 
 
 def main():
+    begin = time.monotonic()
     tools, folder, wanted = Tools(sys.argv[1]), sys.argv[2], sys.argv[3:]
-    results = {"machine": machine(), "rounds": ROUNDS}
+    for name in wanted:
+        if name not in PARTS:
+            sys.exit("overhead: no part '%s'; there are: %s" % (name, ", ".join(PARTS)))
     path = os.path.join(folder, "overhead.json")
+    results = {}
     if os.path.exists(path):
         with open(path) as f:
-            results = dict(json.load(f), **results)
-
-    def keep(key, value):
-        results[key] = value
+            results = json.load(f)
+    here = machine()
+    share = sum(PARTS[name][1] for name in wanted)
+    for name in wanted:
+        how, weight = PARTS[name]
+        left_s = LIMIT_S - (time.monotonic() - begin)
+        found = how(tools, left_s * weight / share)
+        share -= weight
+        results[name] = dict(found, machine=here)
         with open(path, "w") as out:
-            json.dump(results, out, indent=1)
-
-    if "launches" in wanted:
-        keep("launches", measure_launches(tools, COLUMNS, SHAPES))
-        print_launches(results["launches"])
-    if "switches" in wanted:
-        shapes = [SHAPES[0], SHAPES[2]]
-        keep("switches", measure_launches(tools, dict(COLUMNS, **chosen_switches()), shapes))
-        print_launches(results["switches"])
-    if "models" in wanted:
-        rows = measure_models(tools)
-        keep("models", {row: {c: summarize(t) for c, t in cells.items() if t}
-                        for row, cells in rows.items()})
-        print_models(results["models"])
+            json.dump(results, out)
+            out.write("\n")
+        print("%s: %d turns, %d starts, %.0f s%s" %
+              (name, found["turns"], found["starts"], found["seconds"],
+               "; FAILED: " + ", ".join(found["failed"]) if found["failed"] else ""), flush=True)
     return 0
 
 

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,7 @@ class Tools:
         self.library = os.path.join(folder, "libkreach.so")
         self.dump = os.path.join(folder, "kreach_dump")
         self.launches = os.path.join(folder, "launches")
+        self.launches_library = os.path.join(folder, "liblaunches.so")
         self.forward = os.path.join(folder, "forward")
 
 
@@ -137,6 +139,89 @@ def plain(command, timeout=150, extra=None):
                           timeout=timeout)
 
 
+class AgentError(Exception):
+    """An agent died, fell silent or refused; the text says which and what it left on stderr."""
+
+
+class Agent:
+    """A program that stays alive and does one piece of work for each line that it is sent.
+
+    It answers each line, and its own start, with one JSON object on a line; other lines of its
+    output are passed over. options: for libkreach.so, None = without it. extra: environment.
+    """
+
+    def __init__(self, tools, command, options=None, extra=None):
+        self.tools = tools
+        self.folder = tempfile.mkdtemp(prefix="kreach-agent-")
+        env = dict(os.environ, **(extra or {}))
+        if options is not None:
+            env = environment(tools, self.folder, options, extra)
+        self.errors = open(os.path.join(self.folder, "stderr"), "w+", errors="replace")
+        self.child = subprocess.Popen(command, env=env, stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=self.errors)
+        self.unread = b""
+
+    def said(self):
+        self.errors.seek(0)
+        return self.errors.read()[-800:].strip()
+
+    def fail(self, what):
+        self.kill()
+        raise AgentError("%s; stderr: %s" % (what, self.said()))
+
+    def reply(self, timeout_s):
+        """The next JSON object that it prints."""
+        end = time.monotonic() + timeout_s
+        while True:
+            line, newline, rest = self.unread.partition(b"\n")
+            if newline:
+                self.unread = rest
+                if line.startswith(b"{"):
+                    return json.loads(line)
+                continue
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self.child.stdout], [], [], left)[0]:
+                self.fail("no answer in %.0f s" % timeout_s)
+            data = os.read(self.child.stdout.fileno(), 1 << 16)
+            if not data:
+                self.fail("ended with status %s" % self.child.wait())
+            self.unread += data
+
+    def ask(self, line, timeout_s):
+        try:
+            self.child.stdin.write(line.encode() + b"\n")
+            self.child.stdin.flush()
+        except OSError:
+            self.fail("ended with status %s" % self.child.wait())
+        return self.reply(timeout_s)
+
+    def worker(self):
+        """Thread id of libkreach.so's own thread, or None."""
+        tasks = "/proc/%d/task" % self.child.pid
+        for task in os.listdir(tasks):
+            if first_line(os.path.join(tasks, task, "comm")) == "kreach":
+                return int(task)
+        return None
+
+    def kill(self):
+        if self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
+
+    def close(self, timeout_s=20):
+        """Ends it and takes what it left away; its status, None when it had to be killed."""
+        status = None
+        try:
+            self.child.stdin.close()
+            status = self.child.wait(timeout_s)
+        except (OSError, subprocess.TimeoutExpired):
+            self.kill()
+        self.child.stdout.close()
+        self.errors.close()
+        shutil.rmtree(self.folder)
+        return status
+
+
 def last_json(text):
     for line in reversed(text.splitlines()):
         if line.startswith("{"):
@@ -161,6 +246,19 @@ def trace_work(path):
     return counts, names
 
 
+def first_line(path):
+    try:
+        with open(path) as f:
+            return f.readline().strip()
+    except OSError:
+        return ""
+
+
+def siblings(cpu):
+    """CPUs that share a core with this one, itself too, as the kernel lists them: "0-1"."""
+    return first_line("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list" % cpu)
+
+
 def machine():
     """The GPU and the versions that results belong to."""
     def output(*command):
@@ -181,6 +279,7 @@ def machine():
             "gpu": output("nvidia-smi", "--query-gpu=name,driver_version,mig.mode.current",
                           "--format=csv,noheader"),
             "kernel": os.uname().release, "cpus": os.cpu_count(),
+            "siblings": siblings(0),
             "cpu": (re.findall(r"model name\s*: (.*)", open("/proc/cpuinfo").read()) or [""])[0],
             "nvcc": nvcc[:1], "packages": packages.splitlines(),
             "python": sys.version.split()[0]}

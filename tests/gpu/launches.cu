@@ -4,11 +4,16 @@
  *
  *   launches eager THREADS LAUNCHES ROUNDS   every thread on a stream of its own
  *   launches graph THREADS KERNELS ROUNDS    the same through replays of a graph of 1000 kernels
+ *   launches serve                           the same for each line "eager|graph N N N" on stdin
  *   launches many KERNELS                    replays until so many kernels have run
  *   launches soak WINDOWS                    NVTX ranges "window" of ten kernels each, and memory
  *
- * Prints one JSON object. A round is timed from its first launch to its last (host) and until the
- * GPU has done it (wall); minimum and median over the rounds, in nanoseconds a kernel.
+ * Prints one JSON object for each. A round begins on all threads at once and is timed until the
+ * last of them has launched its part (host) and until the GPU has done all of it (wall): one number
+ * a round, in nanoseconds a kernel of one thread. KREACH_PIN=1 keeps each thread on a CPU of its
+ * own, where there are more CPUs than threads; CUDA's threads and libkreach's stay free.
+ *
+ * Built as a shared library it gives launches_run() to a Python process.
  */
 #include <algorithm>
 #include <atomic>
@@ -16,11 +21,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <cuda_runtime.h>
 #include <nvtx3/nvToolsExt.h>
+#include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #define CHECK(call)                                                                                \
@@ -33,11 +41,20 @@
     } while (0)
 
 static const int graph_kernels = 1000;
+static const long warmup_kernels = 2000;
 
 __global__ void tiny(int *out)
 {
     if (out)
         *out = 1;
+}
+
+static void launch_tiny(cudaStream_t stream)
+{
+    int *out = nullptr;
+    void *arguments[] = { &out };
+
+    CHECK(cudaLaunchKernel((const void *)tiny, dim3(1), dim3(32), arguments, 0, stream));
 }
 
 static double now_ns()
@@ -46,8 +63,15 @@ static double now_ns()
     return (double)duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
+struct shape {
+    bool graphs;
+    int threads;
+    long kernels; /* a round and thread */
+    int rounds;
+};
+
 struct round_time {
-    double host_ns, wall_ns;
+    double start, launched, done; /* [ns] */
 };
 
 static cudaGraphExec_t make_graph()
@@ -59,7 +83,7 @@ static cudaGraphExec_t make_graph()
     CHECK(cudaStreamCreate(&stream));
     CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     for (int i = 0; i < graph_kernels; i++)
-        tiny<<<1, 32, 0, stream>>>(nullptr);
+        launch_tiny(stream);
     CHECK(cudaStreamEndCapture(stream, &graph));
     CHECK(cudaGraphInstantiate(&exec, graph, 0));
     CHECK(cudaGraphDestroy(graph));
@@ -75,59 +99,166 @@ static void launch(cudaStream_t stream, cudaGraphExec_t graph, long kernels)
         return;
     }
     for (long i = 0; i < kernels; i++)
-        tiny<<<1, 32, 0, stream>>>(nullptr);
+        launch_tiny(stream);
 }
 
-static std::vector<round_time> one_thread(bool graphs, long kernels, int rounds,
-                                          std::atomic<int> *waiting)
+/* Lets threads go on together, again and again. */
+class Gate
 {
-    std::vector<round_time> times;
-    cudaStream_t stream;
-    cudaGraphExec_t graph = graphs ? make_graph() : nullptr;
-
-    CHECK(cudaStreamCreate(&stream));
-    launch(stream, graph, std::min(kernels, 2000L));
-    CHECK(cudaStreamSynchronize(stream));
-    waiting->fetch_sub(1);
-    while (waiting->load() > 0)
-        std::this_thread::yield();
-    for (int i = 0; i < rounds; i++) {
-        const double start = now_ns();
-        launch(stream, graph, kernels);
-        const double launched = now_ns();
-        CHECK(cudaStreamSynchronize(stream));
-        times.push_back({ (launched - start) / (double)kernels,
-                          (now_ns() - start) / (double)kernels });
+  public:
+    explicit Gate(int threads) : threads(threads)
+    {
     }
+
+    void pass()
+    {
+        const int mine = turn.load();
+
+        if (arrived.fetch_add(1) + 1 == threads) {
+            arrived.store(0);
+            turn.fetch_add(1);
+            return;
+        }
+        while (turn.load() == mine)
+            std::this_thread::yield();
+    }
+
+  private:
+    const int threads;
+    std::atomic<int> arrived{ 0 };
+    std::atomic<int> turn{ 0 };
+};
+
+/* From the last CPU downwards: the first ones serve interrupts. */
+static void pin(int thread, int threads)
+{
+    const char *wanted = getenv("KREACH_PIN");
+    cpu_set_t allowed;
+    cpu_set_t one;
+
+    if (!wanted || strcmp(wanted, "1") != 0 ||
+        sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) <= threads)
+        return;
+    CPU_ZERO(&one);
+    for (int cpu = CPU_SETSIZE - 1; cpu >= 0; cpu--) {
+        if (CPU_ISSET(cpu, &allowed) && thread-- == 0) {
+            CPU_SET(cpu, &one);
+            break;
+        }
+    }
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+static std::vector<round_time> one_thread(const struct shape *shape, int number, Gate *gate)
+{
+    std::vector<round_time> times((size_t)shape->rounds);
+    cudaStream_t stream;
+
+    pin(number, shape->threads);
+    cudaGraphExec_t graph = shape->graphs ? make_graph() : nullptr;
+    CHECK(cudaStreamCreate(&stream));
+    launch(stream, graph, std::min(shape->kernels, warmup_kernels));
+    CHECK(cudaStreamSynchronize(stream));
+    for (round_time &time : times) {
+        gate->pass();
+        time.start = now_ns();
+        launch(stream, graph, shape->kernels);
+        time.launched = now_ns();
+        CHECK(cudaStreamSynchronize(stream));
+        time.done = now_ns();
+    }
+    if (graph)
+        CHECK(cudaGraphExecDestroy(graph));
+    CHECK(cudaStreamDestroy(stream));
     return times;
 }
 
-static int measure(bool graphs, int n_threads, long kernels, int rounds)
+static std::string number_list(const std::vector<double> &numbers)
+{
+    std::string text;
+    char number[32];
+
+    for (const double each : numbers) {
+        snprintf(number, sizeof number, "%s%.1f", text.empty() ? "" : ", ", each);
+        text += number;
+    }
+    return "[" + text + "]";
+}
+
+static std::string measure(const struct shape *shape)
 {
     std::vector<std::thread> threads;
-    std::vector<std::vector<round_time>> times((size_t)n_threads);
+    std::vector<std::vector<round_time>> times((size_t)shape->threads);
     std::vector<double> host;
     std::vector<double> wall;
-    std::atomic<int> waiting(n_threads);
+    Gate gate(shape->threads);
 
     CHECK(cudaFree(nullptr));
-    for (int i = 0; i < n_threads; i++)
-        threads.emplace_back([&, i] { times[i] = one_thread(graphs, kernels, rounds, &waiting); });
+    for (int i = 0; i < shape->threads; i++)
+        threads.emplace_back([&, i] { times[(size_t)i] = one_thread(shape, i, &gate); });
     for (auto &thread : threads)
         thread.join();
-    for (const auto &mine : times) {
-        for (const auto &time : mine) {
-            host.push_back(time.host_ns);
-            wall.push_back(time.wall_ns);
+    for (size_t round = 0; round < (size_t)shape->rounds; round++) {
+        round_time all = times[0][round];
+        for (const auto &mine : times) {
+            all.start = std::min(all.start, mine[round].start);
+            all.launched = std::max(all.launched, mine[round].launched);
+            all.done = std::max(all.done, mine[round].done);
         }
+        host.push_back((all.launched - all.start) / (double)shape->kernels);
+        wall.push_back((all.done - all.start) / (double)shape->kernels);
     }
-    std::sort(host.begin(), host.end());
-    std::sort(wall.begin(), wall.end());
-    printf("{\"mode\": \"%s\", \"threads\": %d, \"kernels_a_round\": %ld, \"rounds\": %d, "
-           "\"host_min_ns\": %.1f, \"host_median_ns\": %.1f, \"wall_min_ns\": %.1f, "
-           "\"wall_median_ns\": %.1f}\n",
-           graphs ? "graph" : "eager", n_threads, kernels, rounds, host[0], host[host.size() / 2],
-           wall[0], wall[wall.size() / 2]);
+    return std::string("{\"mode\": \"") + (shape->graphs ? "graph" : "eager") +
+           "\", \"threads\": " + std::to_string(shape->threads) +
+           ", \"kernels\": " + std::to_string(shape->kernels) +
+           ", \"host_ns\": " + number_list(host) + ", \"wall_ns\": " + number_list(wall) + "}";
+}
+
+static bool parse_shape(const char *text, struct shape *out)
+{
+    char mode[8];
+    char end;
+
+    if (sscanf(text, "%7s %d %ld %d %c", mode, &out->threads, &out->kernels, &out->rounds, &end) !=
+        4)
+        return false;
+    out->graphs = !strcmp(mode, "graph");
+    return (out->graphs || !strcmp(mode, "eager")) && out->threads > 0 && out->threads <= 1024 &&
+           out->kernels > 0 && out->rounds > 0 && out->rounds <= 100000;
+}
+
+/*
+ * Does what a line "eager|graph THREADS KERNELS ROUNDS" asks for and returns the JSON object, which
+ * stays valid until the next call; NULL when the line is not one.
+ */
+extern "C" __attribute__((visibility("default"))) const char *launches_run(const char *line)
+{
+    static std::string reply;
+    struct shape shape;
+
+    if (!parse_shape(line, &shape))
+        return nullptr;
+    reply = measure(&shape);
+    return reply.c_str();
+}
+
+static int serve()
+{
+    char line[128];
+
+    CHECK(cudaFree(nullptr));
+    printf("{\"ready\": true}\n");
+    fflush(stdout);
+    while (fgets(line, sizeof line, stdin)) {
+        const char *reply = launches_run(line);
+
+        if (!reply) {
+            fprintf(stderr, "launches: no such work: %s", line);
+            return 2;
+        }
+        puts(reply);
+        fflush(stdout);
+    }
     return 0;
 }
 
@@ -168,7 +299,7 @@ static int soak(int windows)
     for (int i = 0; i < windows; i++) {
         nvtxRangePushA("window");
         for (int k = 0; k < 10; k++)
-            tiny<<<1, 32>>>(nullptr);
+            launch_tiny(nullptr);
         CHECK(cudaDeviceSynchronize());
         nvtxRangePop();
         usleep(500);
@@ -183,14 +314,21 @@ static int soak(int windows)
 
 int main(int argc, char **argv)
 {
-    if (argc == 5 && !strcmp(argv[1], "eager"))
-        return measure(false, atoi(argv[2]), atol(argv[3]), atoi(argv[4]));
-    if (argc == 5 && !strcmp(argv[1], "graph"))
-        return measure(true, atoi(argv[2]), atol(argv[3]), atoi(argv[4]));
+    if (argc == 5) {
+        const std::string line =
+            std::string(argv[1]) + " " + argv[2] + " " + argv[3] + " " + argv[4];
+        const char *reply = launches_run(line.c_str());
+
+        if (reply)
+            return puts(reply) < 0;
+    }
+    if (argc == 2 && !strcmp(argv[1], "serve"))
+        return serve();
     if (argc == 3 && !strcmp(argv[1], "many"))
         return many(atol(argv[2]));
     if (argc == 3 && !strcmp(argv[1], "soak"))
         return soak(atoi(argv[2]));
-    fprintf(stderr, "usage: launches eager|graph THREADS KERNELS ROUNDS | many KERNELS | soak N\n");
+    fprintf(stderr, "usage: launches eager|graph THREADS KERNELS ROUNDS | serve | many KERNELS | "
+                    "soak N\n");
     return 2;
 }

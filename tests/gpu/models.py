@@ -1,16 +1,22 @@
 #!/usr/bin/env python3
 """Workloads in torch, for checking libkreach.so on a GPU and for measuring what it costs.
 
-Usage: models.py MODEL[:STEPS]... [--steps N] [--warmup N] [--profiler none|device|full|proton]
-                 [--trace FILE] [--times FILE]
+Usage: models.py MODEL... [--steps N] [--warmup N] [--profiler none|device|full|proton]
+                 [--trace FILE]
+       models.py MODEL... --serve [--launches LIBRARY] [--warmup N] [--profiler ...]
 
-Each model's measured steps stand inside an NVTX range "steps", with the GPU idle at both ends. --profiler
-profiles exactly these steps; --trace keeps torch.profiler's JSON; --times writes the steps' times
-in seconds. Weights are random: nothing is downloaded.
+Each model's measured steps stand inside an NVTX range "steps", with the GPU idle at both ends.
+--profiler profiles exactly these steps; --trace keeps torch.profiler's JSON. --serve builds all
+models, then answers each line "MODEL STEPS" on standard input with a JSON line of the steps'
+times [s]; with --launches also the lines of launches.cu. Each answer is a session of the profiler
+of its own, whose start and end are not in the times. Weights are random: nothing is downloaded.
 """
 import argparse
+import ctypes
 import json
+import os
 import sys
+import tempfile
 import time
 
 import torch
@@ -157,13 +163,18 @@ def training(model, make_loss, optimizer=None):
     return step
 
 
-def resnet50_training():
+def resnet50_training(batch=32):
     from torchvision.models import resnet50
 
     model = resnet50().to(DEVICE)
-    images = torch.randn(32, 3, 224, 224, device=DEVICE)
-    labels = torch.randint(0, 1000, (32,), device=DEVICE)
+    images = torch.randn(batch, 3, 224, 224, device=DEVICE)
+    labels = torch.randint(0, 1000, (batch,), device=DEVICE)
     return training(model, lambda: nn.functional.cross_entropy(model(images), labels))
+
+
+def resnet50_training_128():
+    """So large that the GPU is busy all the time."""
+    return resnet50_training(128)
 
 
 def resnet50_inference():
@@ -248,8 +259,8 @@ def loader():
 
 
 MODELS = {f.__name__: f for f in (decode_eager, decode_graph, dlrm_inference, resnet50_training,
-                                  resnet50_inference, bert_inference, gpt2_training, compiled,
-                                  two_streams, loader)}
+                                  resnet50_training_128, resnet50_inference, bert_inference,
+                                  gpt2_training, compiled, two_streams, loader)}
 
 
 def timed(step, n):
@@ -272,64 +283,103 @@ def measured(step, steps):
         torch.cuda.nvtx.range_pop()
 
 
-def with_torch_profiler(step, steps, args):
+def with_torch_profiler(work, profiler, trace):
     from torch.profiler import ProfilerActivity, profile
 
     kinds = [ProfilerActivity.CUDA]
-    if args.profiler == "full":
+    if profiler == "full":
         kinds.append(ProfilerActivity.CPU)
     with profile(activities=kinds) as p:
-        times = measured(step, steps)
-    if args.trace:
-        p.export_chrome_trace(args.trace)
-    return times
+        result = work()
+    if trace:
+        p.export_chrome_trace(trace)
+    return result
 
 
-def with_proton(step, steps):
-    import os
-    import tempfile
-
+def with_proton(work):
     import triton.profiler as proton
 
-    proton.start(os.path.join(tempfile.mkdtemp(), "proton"))
-    times = measured(step, steps)
-    proton.finalize()
-    return times
+    with tempfile.TemporaryDirectory() as folder:
+        session = proton.start(os.path.join(folder, "proton"))
+        result = work()
+        proton.finalize(session)
+    return result
 
 
-def run(name, steps, args):
+def profiled(work, profiler, trace=None):
+    """What work() returns, done inside a session of the profiler."""
+    if profiler in ("device", "full"):
+        return with_torch_profiler(work, profiler, trace)
+    if profiler == "proton":
+        return with_proton(work)
+    return work()
+
+
+def warm(name, args):
+    """The model's step, after its first steps."""
     torch.manual_seed(1)
     step = MODELS[name]()
     timed(step, args.warmup)
-    if args.profiler in ("device", "full"):
-        return with_torch_profiler(step, steps, args)
-    if args.profiler == "proton":
-        return with_proton(step, steps)
-    return measured(step, steps)
+    return step
+
+
+def run(name, args):
+    step = warm(name, args)
+    profiled(lambda: measured(step, args.steps), args.profiler, args.trace)
+
+
+def load_launches(path):
+    library = ctypes.CDLL(path)
+    library.launches_run.argtypes = [ctypes.c_char_p]
+    library.launches_run.restype = ctypes.c_char_p
+
+    def work(line):
+        reply = library.launches_run(line.encode())
+        if reply is None:
+            raise ValueError("no such work: " + line)
+        return json.loads(reply)
+
+    return work
+
+
+def serve(args):
+    launches = load_launches(args.launches) if args.launches else None
+    steps = {}
+    for name in args.models:
+        steps[name] = warm(name, args)
+        profiled(lambda: measured(steps[name], 2), args.profiler)
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        name, _, count = line.strip().partition(" ")
+        if name in steps:
+            reply = {"s": profiled(lambda: measured(steps[name], int(count)), args.profiler)}
+        else:
+            reply = profiled(lambda: launches(line), args.profiler)
+        print(json.dumps(reply), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("models", nargs="+", metavar="MODEL[:STEPS]",
+    parser.add_argument("models", nargs="*", metavar="MODEL",
                         help="one of " + ", ".join(sorted(MODELS)))
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--profiler", default="none",
                         choices=("none", "device", "full", "proton"))
     parser.add_argument("--trace")
-    parser.add_argument("--times")
+    parser.add_argument("--serve", action="store_true")
+    parser.add_argument("--launches", metavar="LIBRARY")
     args = parser.parse_args()
     torch.backends.cudnn.benchmark = False
-    times = {}
-    for text in args.models:
-        name, _, steps = text.partition(":")
+    for name in args.models:
         if name not in MODELS:
             parser.error("no model '%s'" % name)
-        times[name] = run(name, int(steps or args.steps), args)
+    if args.serve:
+        serve(args)
+        return 0
+    for name in args.models:
+        run(name, args)
         time.sleep(0.3)  # work of the next model is not of this one's window
-    if args.times:
-        with open(args.times, "w") as out:
-            json.dump(times, out)
     return 0
 
 
