@@ -198,6 +198,7 @@ static void kill_9_at_any_moment_leaves_every_flushed_record(void **state)
     const unsigned rounds = SANITIZED ? 60 : 200;
     unsigned with_file = 0;
     unsigned torn = 0;
+    unsigned promising = 0;
 
     (void)state;
     srand(20261130);
@@ -218,11 +219,15 @@ static void kill_9_at_any_moment_leaves_every_flushed_record(void **state)
                 print_error("round %u: %s\n", i, f->why);
             assert_true(f->ok || f->torn);
             assert_true(f->kernels >= f->totals[KREACH_TOTAL_KERNELS]);
+            assert_int_equal(f->ends, 0);
+            promising += f->totals[KREACH_TOTAL_KERNELS] > 0;
         }
         scene_free(o);
     }
-    print_message("%u of %u runs left a file, %u of them torn\n", with_file, rounds, torn);
-    assert_true(with_file >= rounds / 4 * 3);
+    print_message("%u of %u runs left a file, %u of them with totals, %u torn\n", with_file, rounds,
+                  promising, torn);
+    assert_true(with_file >= rounds / 2);
+    assert_true(promising >= rounds / 3);
 }
 
 /* Row 29: the program ends in time with its own status; the file says what is missing. */
@@ -280,11 +285,12 @@ static void a_full_disk_is_counted_and_the_program_runs(void **state)
     assert_true(f->kernels > 0 && f->kernels < 100000);
     assert_non_null(strstr(o->stderr_text, "cannot write"));
     assert_non_null(strstr(o->stderr_text, "incomplete"));
-    /* The count fits behind the last whole chunk when there is room for it. */
+    /* The count fits behind the last whole chunk when there is room for it; else no end does. */
     bool present = false;
-    uint64_t lost = kreach_read_lost(f, KREACH_LOST_WRITE, &present);
-    if (present)
-        assert_true(f->kernels + lost <= 100000);
+    const uint64_t lost = kreach_read_lost(f, KREACH_LOST_WRITE, &present);
+    assert_true(present || f->ends == 0);
+    assert_true(f->kernels + lost <= 100000);
+    assert_true(!present || lost > 0);
     scene_free(o);
 }
 

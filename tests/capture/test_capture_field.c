@@ -138,6 +138,21 @@ static void buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed(void
     }
 }
 
+/* Row 13: such a client is refused when it subscribes; this one only takes the buffers. */
+static void a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .rival = true, .ops = "init kernels=100 rival=direct kernels=50 unrival return=0" });
+    bool present = false;
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    kreach_read_lost(scene_file(o), KREACH_LOST_TAKEOVER, &present);
+    assert_true(present);
+    assert_non_null(strstr(o->stderr_text, "incomplete"));
+    scene_free(o);
+}
+
 /* Row 30: nobody may flush meanwhile, and what comes after is recorded again. */
 static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
 {
@@ -251,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_clock_far_off_or_late_to_settle_costs_no_record),
         cmocka_unit_test(an_instance_of_a_divided_gpu_is_marked),
         cmocka_unit_test(buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed),
+        cmocka_unit_test(a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes),
         cmocka_unit_test(a_client_that_takes_cupti_down_makes_a_gap),
         cmocka_unit_test(a_window_that_cannot_be_ended_does_not_hold_the_program),
         cmocka_unit_test(what_cuda_takes_down_at_exit_is_fetched_before),

@@ -21,8 +21,8 @@
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
  *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
  *   finalize          it takes CUPTI down
- *   subscribe enable  it subscribes (=direct: by a symbol of CUPTI's own handle); it enables kernel
- *                     records
+ *   subscribe enable  it subscribes; it enables kernel records
+ *                     rival=direct subscribe=direct: by a symbol of CUPTI's own handle
  *   windows=N         N ranges "window" of two kernels; complains when memory grows
  *   alarm=US          a signal with a handler every so often
  *   leavers=T,S       T threads call _exit(S) at once
@@ -57,7 +57,7 @@ int cuptiFinalize(void);
 int cuptiSubscribe_v2(void **out, cupti_callback_fn *callback, void *user,
                       struct cupti_subscriber_params *params);
 
-static unsigned rival_buffers;
+static unsigned rival_buffers, rival_strange;
 
 static void rival_subscribe(bool direct)
 {
@@ -75,11 +75,16 @@ static void rival_subscribe(bool direct)
         fprintf(stderr, "victim: subscribe: %d\n", result);
 }
 
+/* A client knows its own buffers, and leaks what it does not know. */
+static uint8_t *rival_given[1024];
+static unsigned rival_n_given;
+
 static void rival_request(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
     *bytes = 1 << 16;
     *buffer = calloc(1, *bytes);
     *max_records = 0;
+    rival_given[rival_n_given++ % 1024] = *buffer;
 }
 
 static void rival_complete(void *context, uint32_t stream, uint8_t *buffer, size_t bytes,
@@ -90,7 +95,25 @@ static void rival_complete(void *context, uint32_t stream, uint8_t *buffer, size
     (void)bytes;
     (void)valid;
     rival_buffers++;
-    free(buffer);
+    for (unsigned i = 0; i < 1024; i++) {
+        if (rival_given[i] == buffer) {
+            rival_given[i] = NULL;
+            free(buffer);
+            return;
+        }
+    }
+    rival_strange++;
+}
+
+/* direct: by a symbol of CUPTI's own handle, past whoever stands in front of it. */
+static void rival_register(bool direct)
+{
+    int (*real)(cupti_request_fn *, cupti_complete_fn *) = cuptiActivityRegisterCallbacks;
+
+    if (direct)
+        *(void **)&real = dlsym(dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD),
+                                "cuptiActivityRegisterCallbacks");
+    real(rival_request, rival_complete);
 }
 #endif
 
@@ -483,7 +506,7 @@ static void settings(const char *op, const char *value)
         _exit(0);
 #ifdef RIVAL
     else if (!strcmp(op, "rival"))
-        cuptiActivityRegisterCallbacks(rival_request, rival_complete);
+        rival_register(!strcmp(value, "direct"));
     else if (!strcmp(op, "subscribe"))
         rival_subscribe(!strcmp(value, "direct"));
     else if (!strcmp(op, "enable"))
@@ -495,6 +518,8 @@ static void settings(const char *op, const char *value)
         cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);
         if (rival_buffers == 0)
             fprintf(stderr, "victim: the rival got no buffer\n");
+        if (rival_strange > 0)
+            fprintf(stderr, "victim: the rival got %u buffers of another\n", rival_strange);
     }
 #endif
 }
