@@ -216,6 +216,18 @@ static bool run_classes(struct kr_call *call, struct kr_err *err)
     return run_figure(call, kr_plot_classes, err);
 }
 
+static bool build_step(const struct kr_report *reports, size_t n, const struct kr_plot_options *opt,
+                       struct kr_plot *out, struct kr_err *err)
+{
+    (void)n; /* one operand, as the command's table says */
+    return kr_plot_step(&reports[0], opt, out, err);
+}
+
+static bool run_step(struct kr_call *call, struct kr_err *err)
+{
+    return run_figure(call, build_step, err);
+}
+
 #define OPTION_OF                                                                                  \
     {                                                                                              \
         "of", 0, "WHOLE", "wall|busy|step",                                                        \
@@ -247,4 +259,24 @@ const struct kr_command kr_cmd_plot_classes = {
     .min_operands = 1,
     .max_operands = SIZE_MAX,
     .run = run_classes,
+};
+
+static const struct kr_option step_options[] = {
+    KR_OPTIONS_WINDOW, KR_OPTIONS_RULES, OPTIONS_PICTURE, KR_OPTIONS_READ, { 0 },
+};
+
+const struct kr_command kr_cmd_plot_step = {
+    .name = "plot step",
+    .args = "FILE",
+    .summary = "draw one step on a time axis, with its idle time",
+    .details =
+        "The step is the one of median length in the window; --window step:N chooses another.\n"
+        "A lane is a stream; its height is the share of the time in which work runs.\n\n"
+        "examples:\n"
+        "  kreach plot step run.kreach\n"
+        "  kreach plot step --window step:3 -o step.svg trace.json.gz\n",
+    .options = step_options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_step,
 };

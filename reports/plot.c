@@ -13,7 +13,7 @@ const struct kr_plot_look kr_plot_looks[KR_PLOT_PARTS] = {
     [KR_ADDRESSABLE] = { "addressable", 0xf5b301, 0x000000, 'A' },
     [KR_OVERHEAD] = { "overhead", 0xcc79a7, 0x000000, 'v' },
     [KR_UNCLASSIFIED] = { "unclassified", 0x1a1a1a, 0xffffff, '?' },
-    [KR_PLOT_IDLE] = { "idle", 0xe3e3e3, 0x000000, '.' },
+    [KR_PLOT_IDLE] = { "idle", 0xd2d2d2, 0x000000, '.' },
 };
 
 const char *kr_plot_format_name(enum kr_plot_format format)
@@ -175,7 +175,8 @@ static bool put_heading(struct kr_plot *plot, const char *title, const struct kr
     snprintf(line, sizeof line, "%s%s; policy %s; %s", incomplete ? "INCOMPLETE input; " : "",
              devices, kr_rules_policy_name(reports[0].rules), windows);
     fputs("0\t", plot->data_out);
-    if (!kr_plot_put_text(plot->data_out, title, fit * 3 / 4, err))
+    if (!kr_plot_put_text(plot->data_out, title, plot->format == KR_PLOT_DUMB ? fit : fit * 3 / 4,
+                          err))
         return false;
     fputc('\t', plot->data_out);
     if (!kr_plot_put_text(plot->data_out, line, fit, err))

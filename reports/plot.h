@@ -69,16 +69,19 @@ bool kr_plot_amdahl(const struct kr_report *report, const struct kr_sigma_file *
 
 /**
  * One step on a time axis: a lane for each stream and one for the device's idle time. The step is
- * kr_plot_typical_step's; without steps it is the whole window.
+ * kr_plot_typical_step's; without steps it is the whole window. A column of the axis shows which
+ * share of it each class takes, so that gaps too short to be seen alone are not lost.
+ * @return false with KR_EINPUT when the window has no work
  */
 bool kr_plot_step(const struct kr_report *report, const struct kr_plot_options *opt,
                   struct kr_plot *out, struct kr_err *err);
 
 /**
  * The step of median length among those with work: the lower one of two, the earlier one of equals.
- * @return its index; SIZE_MAX when the account has no step with work
+ * @param out  its index; SIZE_MAX when the account has no step with work
+ * @return false only when memory is out
  */
-size_t kr_plot_typical_step(const struct kr_account *account);
+bool kr_plot_typical_step(const struct kr_account *account, size_t *out, struct kr_err *err);
 
 /**
  * Writes the whole script.

@@ -9,7 +9,7 @@ enum { KR_PLOT_IDLE = KR_CLASS_COUNT, KR_PLOT_PARTS };
 
 /*
  * How a class looks. The colours are told apart by people with any colour vision, and their
- * lightness (CIE L* about 10, 46, 62, 77, 90) without any.
+ * lightness (CIE L* about 46, 77, 62, 9, 84) without any.
  */
 struct kr_plot_look {
     const char *name;
