@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "median.h"
 #include "output.h"
 #include "record.h"
 #include "record_steps.h"
+#include "step_times.h"
 #include "text.h"
+#include "text_parts.h"
 #include "window.h"
 
 enum { OPTIONS_BYTES = 1024, COMMAND_BYTES = 4096 };
@@ -107,13 +108,21 @@ static bool add_range(struct session *s, struct kr_err *err)
     return add_option(s, text, err);
 }
 
+/* Whether the steps can be timed within the run: these options choose stretches themselves. */
+static bool takes_turns(const struct session *s)
+{
+    const struct kr_opts *opts = &s->call->opts;
+
+    return kr_opts_count(opts, "calibrate") && !kr_opts_count(opts, "range") &&
+           !kr_opts_count(opts, "profiler-api") && !kr_opts_count(opts, "steps");
+}
+
 /* Translates our options into those of libkreach.so. */
 static bool make_options(struct session *s, struct kr_err *err)
 {
-    static const char *const switches[] = { "launches", "nvtx", "graph-level", "profiler-api",
-                                            "yield" };
+    static const char *const switches[] = { "launches",    "nvtx",         "calibrate",
+                                            "graph-level", "profiler-api", "yield" };
     const struct kr_opts *opts = &s->call->opts;
-    bool calibrate = kr_opts_count(opts, "calibrate") > 0;
 
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
         bool given = kr_opts_count(opts, switches[i]) > 0;
@@ -122,7 +131,9 @@ static bool make_options(struct session *s, struct kr_err *err)
         if (strcmp(switches[i], "launches") == 0)
             given |= kr_opts_count(opts, "nvtx") > 0;
         if (strcmp(switches[i], "nvtx") == 0)
-            given |= calibrate;
+            given |= kr_opts_count(opts, "calibrate") > 0;
+        if (strcmp(switches[i], "calibrate") == 0)
+            given = takes_turns(s);
         if (given && !add_option(s, switches[i], err))
             return false;
     }
@@ -160,17 +171,13 @@ static bool choose_path(struct session *s, struct kr_err *err)
     return true;
 }
 
-/* The program runs twice for a calibration: what it reads must be there twice. */
-static bool check_input(const struct session *s, struct kr_err *err)
+/* Whether a second run could read what the first one did. */
+static bool can_read_again(void)
 {
     struct stat st;
 
-    if (!kr_opts_count(&s->call->opts, "calibrate") || isatty(STDIN_FILENO) ||
-        fstat(STDIN_FILENO, &st) < 0 || S_ISREG(st.st_mode) || S_ISCHR(st.st_mode))
-        return true;
-    return kr_fail(err, KR_EARG,
-                   "--calibrate runs the program twice, and a pipe can be read only once; give it "
-                   "a file or /dev/null as standard input");
+    return isatty(STDIN_FILENO) || fstat(STDIN_FILENO, &st) < 0 || S_ISREG(st.st_mode) ||
+           S_ISCHR(st.st_mode);
 }
 
 /* CUDA and NVTX load one tool each; where another is named, the program runs with that one. */
@@ -227,6 +234,11 @@ static bool run_plain(struct session *s, off_t input_at, struct kr_record_sum *s
     struct kr_record_plan plan = plan_of(s);
     struct kr_record_end end;
 
+    if (!can_read_again())
+        return kr_fail(err, KR_EENV,
+                       "a second run is needed, and standard input is a pipe, which can be read "
+                       "only once; give the program a file or /dev/null");
+    kr_call_note(s->call, "running the program again without profiling");
     if (!kr_record_make_folder(s->path, s->plain_folder, sizeof s->plain_folder, err))
         return false;
     plan.folder = s->plain_folder;
@@ -241,33 +253,73 @@ static bool run_plain(struct session *s, off_t input_at, struct kr_record_sum *s
     return kr_record_collect(s->plain_folder, &own, NULL, sum, err);
 }
 
-static bool measure_steps(struct session *s, off_t input_at, struct kr_err *err)
+/* The step times of this run and of a second, plain one. */
+static bool measure_twice(struct session *s, off_t input_at, struct kr_record_calibration *out,
+                          struct kr_err *err)
 {
-    struct kr_record_steps profiled = { 0 };
-    struct kr_record_steps plain = { 0 };
     struct kr_record_sum sum = { 0 };
-    bool good;
 
-    good = kr_record_steps_find(s->folder, kr_opts_value(&s->call->opts, "range"), &profiled, err);
-    if (good && !profiled.n)
-        good = kr_fail(err, KR_EENV, "no NVTX range repeats that could mark the steps");
-    if (good) {
-        kr_call_note(s->call, "running the program again without profiling");
-        good = run_plain(s, input_at, &sum, err);
+    out->method = "second run";
+    if (!kr_record_steps_find(s->folder, kr_opts_value(&s->call->opts, "range"), &out->profiled,
+                              err))
+        return false;
+    if (!out->profiled.n)
+        return kr_fail(err, KR_EENV,
+                       "no NVTX range repeats that could mark the steps; in torch, put "
+                       "torch.cuda.nvtx.range_push('step') and range_pop() around one");
+    if (!run_plain(s, input_at, &sum, err))
+        return false;
+    if (sum.works)
+        return kr_fail(err, KR_EENV, "this libkreach.so cannot run without profiling");
+    return kr_record_steps_find(s->plain_folder, out->profiled.label, &out->plain, err) &&
+           (out->plain.n ||
+            kr_fail(err, KR_EENV, "the plain run has no steps '%s'", out->profiled.label));
+}
+
+/* Within the run where that was possible, else with a second one. */
+static bool measure_steps(struct session *s, off_t input_at, struct kr_record_calibration *out,
+                          struct kr_err *err)
+{
+    struct kr_err why = { 0 };
+
+    if (takes_turns(s)) {
+        if (kr_record_steps_alternating(s->folder, out, &why))
+            return true;
+        kr_record_calibration_free(out);
+        if (why.code != KR_EENV) {
+            *err = why;
+            return false;
+        }
+        kr_call_note(s->call, "the run alone does not show its step time: %s", why.msg);
     }
-    if (good && sum.works)
-        good = kr_fail(err, KR_EENV, "this libkreach.so cannot run without profiling");
-    good = good && kr_record_steps_find(s->plain_folder, profiled.label, &plain, err);
-    if (good && !plain.n)
-        good = kr_fail(err, KR_EENV, "the plain run has no steps '%s'", profiled.label);
-    good = good && kr_record_steps_calibration(&plain, &profiled, &s->calibration, err);
+    return measure_twice(s, input_at, out, err);
+}
+
+static void tell_steps(const struct session *s, const struct kr_step_times *t)
+{
+    kr_call_note(s->call, "a step takes %s without profiling, %s with it (%s): %s",
+                 kr_text_duration((double)t->plain_step_ns).s,
+                 kr_text_duration((double)t->profiled_step_ns).s, t->label,
+                 kr_text_cost(t->cost_frac, t->cost_low_frac, t->cost_high_frac).s);
+}
+
+/* Learns the true step time for the file and says it. */
+static bool learn_steps(struct session *s, off_t input_at, struct kr_err *err)
+{
+    struct kr_record_calibration calibration = { 0 };
+    struct kr_step_times times = { 0 };
+    bool good = measure_steps(s, input_at, &calibration, err) &&
+                kr_record_calibration_payload(&calibration, &s->calibration, err);
+
+    kr_record_calibration_free(&calibration);
+    if (good) {
+        struct kr_cursor c = { .at = s->calibration.data,
+                               .end = s->calibration.data + s->calibration.len };
+
+        good = kr_step_times_read(&c, &times, err);
+    }
     if (good)
-        kr_call_note(s->call, "a step takes %s without profiling, %s with it (%s)",
-                     kr_text_duration((double)kr_median(plain.steps_ns, plain.n)).s,
-                     kr_text_duration((double)kr_median(profiled.steps_ns, profiled.n)).s,
-                     profiled.label);
-    kr_record_steps_free(&profiled);
-    kr_record_steps_free(&plain);
+        tell_steps(s, &times);
     return good;
 }
 
@@ -288,7 +340,7 @@ static bool run_program(struct session *s, struct kr_err *err)
         kr_call_warn(s->call, "%zu of its processes still run; what they do from now on is lost",
                      left);
     if (kr_opts_count(&s->call->opts, "calibrate") && s->end.status == 0 &&
-        !measure_steps(s, input_at, &why))
+        !learn_steps(s, input_at, &why))
         kr_call_warn(s->call, "no step time without profiling: %s", why.msg);
     return true;
 }
@@ -418,7 +470,7 @@ static bool run(struct kr_call *call, struct kr_err *err)
     struct session s = { .call = call };
     bool saved = true;
 
-    if (!make_options(&s, err) || !choose_path(&s, err) || !check_input(&s, err))
+    if (!make_options(&s, err) || !choose_path(&s, err))
         return false;
     kr_record_take_signals(&s.signals);
     if (!prepare(&s, err)) {
@@ -452,7 +504,7 @@ static const struct kr_option options[] = {
     { "launches", 0, NULL, NULL, "record launch calls too" },
     { "graph-level", 0, NULL, NULL, "one record for each CUDA graph launch: cheaper, no kernels" },
     { "calibrate", 0, NULL, NULL,
-      "run the program again without profiling for its true step time (needs NVTX ranges)" },
+      "learn the true step time: record by turns, or run twice (needs NVTX ranges)" },
     { "cap", 0, "MIB", NULL, "most memory for records in flight, in each process; 512 by default" },
     { "yield", 0, NULL, NULL, "let other CUPTI clients, such as torch.profiler, take over" },
     { 0 },

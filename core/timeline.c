@@ -15,7 +15,7 @@ enum { OVERRUN_SUCCESSORS = 4 };
 
 struct kr_timeline_build {
     struct kr_recpool sites, tracks, works; /* hold what the timeline's arrays of that name show */
-    size_t cap_events, cap_devices, cap_annotations, cap_facts;
+    size_t cap_events, cap_devices, cap_annotations, cap_facts, cap_pauses;
 };
 
 static const struct {
@@ -96,6 +96,7 @@ void kr_timeline_free(struct kr_timeline *t)
     free(t->tracks);
     free(t->devices);
     free(t->annotations);
+    free(t->pauses);
     free(t->source.path);
     free(t->source.facts);
     free(t);
@@ -223,6 +224,44 @@ bool kr_timeline_add_annotation(struct kr_timeline *t, struct kr_annotation a, s
         return kr_wrap(err, "annotations");
     t->annotations[t->n_annotations++] = a;
     return true;
+}
+
+bool kr_timeline_add_pause(struct kr_timeline *t, struct kr_pause pause, struct kr_err *err)
+{
+    if (pause.start_ns >= pause.end_ns)
+        return true;
+    if (!kr_grow(&t->pauses, &t->build->cap_pauses, t->n_pauses + 1, sizeof *t->pauses, MAX_EVENTS,
+                 err))
+        return kr_wrap(err, "pauses");
+    t->pauses[t->n_pauses++] = pause;
+    return true;
+}
+
+static int compare_pauses(const void *pa, const void *pb)
+{
+    const struct kr_pause *a = pa;
+    const struct kr_pause *b = pb;
+
+    return a->start_ns != b->start_ns ? KR_COMPARE(a->start_ns, b->start_ns)
+                                      : KR_COMPARE(a->end_ns, b->end_ns);
+}
+
+/* Pauses of several processes may overlap: where they do, they become one. */
+static void join_pauses(struct kr_timeline *t)
+{
+    size_t n = 0;
+
+    if (t->n_pauses)
+        qsort(t->pauses, t->n_pauses, sizeof *t->pauses, compare_pauses);
+    for (size_t i = 0; i < t->n_pauses; i++) {
+        const struct kr_pause pause = t->pauses[i];
+
+        if (!n || pause.start_ns > t->pauses[n - 1].end_ns)
+            t->pauses[n++] = pause;
+        else if (pause.end_ns > t->pauses[n - 1].end_ns)
+            t->pauses[n - 1].end_ns = pause.end_ns;
+    }
+    t->n_pauses = n;
 }
 
 static int compare_events(const void *pa, const void *pb)
@@ -425,6 +464,7 @@ bool kr_timeline_finish(struct kr_timeline *t, struct kr_err *err)
     sort_events(t);
     if (t->n_annotations)
         qsort(t->annotations, t->n_annotations, sizeof *t->annotations, compare_annotations);
+    join_pauses(t);
     count_events(t);
     if (!flag_overruns(t, err) || !count_uneven_graphs(t, err))
         return false;

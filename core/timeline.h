@@ -93,6 +93,11 @@ struct kr_annotation {
     uint8_t on_device; /* 1: the extent of the kernels launched inside (gpu_user_annotation) */
 };
 
+/* A stretch in which a process did not record what it did: outside a window, while calibrating. */
+struct kr_pause {
+    int64_t start_ns, end_ns; /* [start, end) */
+};
+
 /*
  * What a reader met. X(enum, key, loses_data, text): loses_data = 1 means that device work may be
  * missing or wrong because of it, so the timeline is not complete.
@@ -179,9 +184,15 @@ struct kr_fact {
 
 /* Step times of the same run with and without profiling. Counts of 0: not measured. */
 struct kr_step_times {
-    uint64_t plain_step_ns, plain_steps;       /* median and number of unprofiled steps */
+    uint64_t plain_step_ns, plain_steps;       /* time and number of unprofiled steps */
+    uint64_t plain_low_ns, plain_high_ns;      /* the middle half of them lies between */
     uint64_t profiled_step_ns, profiled_steps; /* the same while profiling */
-    char method[24];                           /* "alternating", "second run"; "" = not measured */
+    uint64_t profiled_low_ns, profiled_high_ns;
+    double cost_frac;                     /* profiled / plain - 1, of stretches side by side when */
+    double cost_low_frac, cost_high_frac; /* pairs > 0; its 95 % interval. NAN = unknown */
+    uint64_t pairs;                       /* stretches that were compared */
+    char method[24];                      /* "alternating", "second run"; "" = not measured */
+    char label[64];                       /* of the range that marks the steps; "" = unknown */
 };
 
 struct kr_source {
@@ -220,6 +231,8 @@ struct kr_timeline {
     size_t n_devices;
     struct kr_annotation *annotations; /* sorted by start, longest first on ties */
     size_t n_annotations;
+    struct kr_pause *pauses; /* in time order, apart from each other */
+    size_t n_pauses;
     struct kr_counts counts;
     struct kr_warning warnings[KR_WARN_COUNT];
     struct kr_timeline_build *build; /* builder's private state; NULL once finished */
@@ -254,6 +267,9 @@ uint32_t kr_timeline_work(struct kr_timeline *t, struct kr_work work, struct kr_
 bool kr_timeline_add_event(struct kr_timeline *t, struct kr_event event, struct kr_err *err);
 
 bool kr_timeline_add_annotation(struct kr_timeline *t, struct kr_annotation a, struct kr_err *err);
+
+/** Adds a stretch without recording; one that is empty or upside down is ignored. */
+bool kr_timeline_add_pause(struct kr_timeline *t, struct kr_pause pause, struct kr_err *err);
 
 /**
  * Ends building: sorts events and annotations (counting KR_WARN_OUT_OF_ORDER), counts events equal

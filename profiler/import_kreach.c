@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "kreach_decode.h"
-#include "median.h"
 #include "mem.h"
+#include "step_times.h"
 
 enum { MAX_SECTIONS = 1 << 14 };
 #define MAX_CHUNKS ((size_t)1 << 31)
@@ -180,43 +180,15 @@ static bool take_info(struct reader *r, struct part *part, const struct kr_chunk
     return true;
 }
 
-/* Reads a row of step times; returns their median, or 0 when there are none. */
-static uint64_t read_median(struct kr_cursor *c, uint64_t *count, struct kr_err *err)
-{
-    uint64_t *steps_ns;
-    uint64_t median;
-
-    *count = kr_cursor_varint(c);
-    if (*count > (uint64_t)(c->end - c->at)) /* each takes a byte or more */
-        c->bad = true;
-    if (c->bad || !*count)
-        return 0;
-    steps_ns = kr_xcalloc(*count, sizeof *steps_ns, err);
-    if (!steps_ns)
-        return UINT64_MAX;
-    for (uint64_t i = 0; i < *count; i++)
-        steps_ns[i] = kr_cursor_varint(c);
-    median = kr_median(steps_ns, *count);
-    free(steps_ns);
-    return median;
-}
-
 static bool take_calibration(struct reader *r, const struct kr_chunk *chunk, struct kr_err *err)
 {
     struct kr_cursor c = kr_chunk_fields(chunk);
-    struct kr_step_times steps = { 0 };
-    struct kr_text method = kr_cursor_text(&c);
+    struct kr_step_times steps;
 
-    steps.plain_step_ns = read_median(&c, &steps.plain_steps, err);
-    if (steps.plain_step_ns != UINT64_MAX)
-        steps.profiled_step_ns = read_median(&c, &steps.profiled_steps, err);
-    if (steps.plain_step_ns == UINT64_MAX || steps.profiled_step_ns == UINT64_MAX)
+    if (!kr_step_times_read(&c, &steps, err))
         return false;
-    if (c.bad || method.len >= sizeof steps.method || memchr(method.s, '\0', method.len)) {
+    if (c.bad)
         kr_timeline_warn(r->t, KR_WARN_BAD_RECORD, 1, chunk->offset);
-        return true;
-    }
-    memcpy(steps.method, method.s, method.len);
     if (steps.plain_steps)
         r->t->source.steps = steps;
     return true;
@@ -251,6 +223,9 @@ static bool record(struct reader *r, struct part *part, struct kr_err *err)
         const struct kr_chunk *chunk = &r->chunks[part->first_chunk + i];
 
         if (chunk->type == KREACH_EVENTS && !kr_decode_events(part->decode, chunk, err))
+            return false;
+        if (chunk->type == KREACH_GAP && part->section.events &&
+            !kr_decode_gaps(part->decode, chunk, err))
             return false;
     }
     if (!kr_decode_ranges(part->decode, err))

@@ -626,6 +626,28 @@ bool kr_decode_events(struct kr_decode *d, const struct kr_chunk *chunk, struct 
     return true;
 }
 
+bool kr_decode_gaps(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err)
+{
+    struct kr_cursor c = kr_chunk_fields(chunk);
+
+    while (kr_cursor_more(&c)) {
+        struct kr_pause pause;
+        int64_t from_ns, to_ns;
+
+        kr_cursor_varint(&c); /* whatever its kind */
+        from_ns = kr_cursor_svarint(&c);
+        to_ns = kr_cursor_svarint(&c);
+        kr_cursor_text(&c);
+        /* from 0, since the start: there is nothing before it */
+        if (c.bad || from_ns <= 0 || from_ns >= LIMIT_NS || to_ns <= 0 || to_ns >= LIMIT_NS ||
+            !place(d, from_ns, &pause.start_ns) || !place(d, to_ns, &pause.end_ns))
+            continue;
+        if (!kr_timeline_add_pause(d->t, pause, err))
+            return false;
+    }
+    return true;
+}
+
 static bool add_annotation(struct kr_decode *d, const struct kr_range *r, struct kr_err *err)
 {
     struct kr_annotation host = { .name = r->name, .track = -1 };

@@ -62,6 +62,9 @@ void kr_decode_resolve(struct kr_decode *d);
 /** Second pass: adds the work of an EVENTS chunk to the timeline. */
 bool kr_decode_events(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err);
 
+/** Adds the stretches of a GAP chunk that lie between work of this process as pauses. */
+bool kr_decode_gaps(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err);
+
 /** At last: adds the ranges as annotations. */
 bool kr_decode_ranges(struct kr_decode *d, struct kr_err *err);
 

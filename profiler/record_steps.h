@@ -1,4 +1,4 @@
-/* Step times from the NVTX ranges of a run, for comparing a profiled run with a plain one. */
+/* Step times from the NVTX ranges of a run, with and without profiling. */
 #ifndef KR_RECORD_STEPS_H
 #define KR_RECORD_STEPS_H
 
@@ -8,11 +8,11 @@
 struct kr_record_steps {
     char label[128]; /* the range's name with digit runs as '*'; "" = none repeats */
     uint64_t *steps_ns;
-    size_t n;
+    size_t n, cap;
 };
 
 /**
- * Finds the steps in the parts of a run.
+ * Finds the steps in the parts of a run; those that were not recorded as a whole are left out.
  * @param name  the range to take, told apart from others with digit runs as '*'; NULL = of the
  *              ranges that repeat at least five times, the one that covers the most time
  * @return false with err filled when a part cannot be read; finding none is no error.
@@ -21,9 +21,34 @@ bool kr_record_steps_find(const char *folder, const char *name, struct kr_record
                           struct kr_err *err);
 void kr_record_steps_free(struct kr_record_steps *steps);
 
-/** The payload of a CALIBRATION chunk of a second, plain run. */
-bool kr_record_steps_calibration(const struct kr_record_steps *plain,
-                                 const struct kr_record_steps *profiled, struct kr_bytes *payload,
+/* Steps that follow each other, all with or all without profiling. */
+struct kr_record_stretch {
+    bool profiled;
+    size_t n;
+};
+
+/* What a CALIBRATION chunk holds. Zeroed to start with. */
+struct kr_record_calibration {
+    const char *method;                     /* "alternating" or "second run" */
+    struct kr_record_steps plain, profiled; /* of one label */
+    struct kr_record_stretch *stretches;    /* in time order; none for a second run */
+    size_t n_stretches, cap_stretches;
+};
+
+void kr_record_calibration_free(struct kr_record_calibration *c);
+
+/**
+ * Takes the steps of both kinds from a run in which one process took turns (see cap_calibrate.h).
+ * Steps near a change are left out: the two first and all that begin within 20 ms, for what moving
+ * costs, and the last.
+ * @return false with err filled when the parts cannot be read, or with KR_EENV when they do not
+ *         show the step time: a sentence why.
+ */
+bool kr_record_steps_alternating(const char *folder, struct kr_record_calibration *out,
                                  struct kr_err *err);
+
+/** The payload of a CALIBRATION chunk. */
+bool kr_record_calibration_payload(const struct kr_record_calibration *c, struct kr_bytes *payload,
+                                   struct kr_err *err);
 
 #endif

@@ -56,11 +56,15 @@ static void note_info(struct kr_section *s, struct kr_cursor *c)
     }
 }
 
-static void note_lost(struct kr_section *s, struct kr_cursor *c)
+static void note_loss(struct kr_section *s, struct kr_cursor *c)
 {
     uint64_t kind = kr_cursor_varint(c);
     uint64_t count = kr_cursor_varint(c);
 
+    kr_cursor_varint(c);
+    kr_cursor_svarint(c);
+    kr_cursor_svarint(c);
+    kr_cursor_text(c);
     if (c->bad)
         return;
     if (!count)
@@ -125,9 +129,13 @@ void kr_section_note(struct kr_section *s, const struct kr_chunk *chunk)
     } else if (chunk->type == KREACH_INFO) {
         note_info(s, &c);
     } else if (chunk->type == KREACH_LOST) {
-        note_lost(s, &c);
+        do {
+            note_loss(s, &c);
+        } while (kr_cursor_more(&c));
     } else if (chunk->type == KREACH_GAP) {
-        note_gap(s, &c);
+        do {
+            note_gap(s, &c);
+        } while (kr_cursor_more(&c));
     } else if (chunk->type == KREACH_TOTALS) {
         note_totals(s, &c);
     } else if (chunk->type == KREACH_END) {

@@ -1,6 +1,7 @@
 #include "text_parts.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,4 +95,23 @@ void kr_say_window(FILE *out, const struct kr_style *style, const struct kr_wind
                  window->dropped_steps);
     kr_say_fact(out, style, "window", "%s: %s%s", kr_window_kind_name(window->kind), window->how,
                 steps);
+}
+
+struct kr_cost_text kr_text_cost(double frac, double low_frac, double high_frac)
+{
+    struct kr_cost_text text;
+
+    if (isnan(low_frac) || isnan(high_frac))
+        snprintf(text.s, sizeof text.s, "profiling costs %s %% here", kr_text_percent(frac).s);
+    else if (high_frac < 0)
+        snprintf(text.s, sizeof text.s,
+                 "profiled steps are shorter by %s %%: something else differs",
+                 kr_text_percent(-frac).s);
+    else if (low_frac <= 0)
+        snprintf(text.s, sizeof text.s, "what profiling costs here is not measurable (< %s %%)",
+                 kr_text_percent(fmax(high_frac, -low_frac)).s);
+    else
+        snprintf(text.s, sizeof text.s, "profiling costs %s %% here (%s)", kr_text_percent(frac).s,
+                 kr_text_percent_range(low_frac, high_frac).s);
+    return text;
 }
