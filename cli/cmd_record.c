@@ -388,13 +388,19 @@ static bool save(struct session *s, struct kr_err *err)
     return good;
 }
 
+/* Processes know of work, and none of it is there. */
+static bool is_all_lost(const struct kr_record_sum *sum)
+{
+    return sum->launches || sum->dropped || sum->bad_times || sum->missing || sum->blind;
+}
+
 /* No process did device work: says so, and why when that is known. */
 static void tell_empty(struct session *s)
 {
     const struct kr_record_sum *sum = &s->sum;
     struct kr_err err = { 0 };
 
-    if (!sum->held && !*sum->error) {
+    if (!sum->held && !*sum->error && !is_all_lost(sum)) {
         kr_call_note(s->call, sum->processes ? "no device work inside the recorded window; "
                                                "nothing was saved"
                                              : "no process used the GPU; nothing was saved");
@@ -402,6 +408,12 @@ static void tell_empty(struct session *s)
     }
     if (*sum->error)
         kr_fail(&err, KR_EENV, "nothing was recorded: %s", sum->error);
+    else if (!sum->held)
+        kr_fail(&err, KR_EENV,
+                "the program used the GPU and no record of its work came through (launch calls: "
+                "%s, lost records: %s)",
+                kr_text_count(sum->launches).s,
+                sum->blind ? "unknown" : kr_text_count(sum->dropped + sum->bad_times).s);
     else
         kr_fail(&err, KR_EENV, "nothing was recorded: %s%s%s holds CUPTI in the program",
                 *sum->other ? "'" : "", *sum->other ? sum->other : "another profiler",

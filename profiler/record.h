@@ -98,6 +98,7 @@ struct kr_record_sum {
     uint64_t processes;  /* that wrote anything; what exec starts counts as another */
     uint64_t with_work;  /* of them, those with device work */
     uint64_t works;      /* kernels, copies, memsets and graphs */
+    uint64_t launches;   /* launch calls, where they were asked for */
     uint64_t dropped;    /* records that the processes know they lost */
     uint64_t blind;      /* processes that cannot know what was dropped */
     uint64_t bad_times;  /* records whose times were lost */

@@ -57,6 +57,7 @@ static void count_section(struct kr_record_sum *sum, const struct kr_section *s)
     sum->missing += written > s->events ? written - s->events : 0;
     sum->with_work += s->events > 0;
     sum->works += s->events;
+    sum->launches += s->totals[KREACH_TOTAL_LAUNCHES];
     sum->dropped += kr_section_dropped(s);
     sum->blind += !kr_section_drops_known(s);
     sum->bad_times += s->lost[KREACH_LOST_ZERO_TIME] + s->lost[KREACH_LOST_BAD_TIME];

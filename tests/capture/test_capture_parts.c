@@ -310,6 +310,42 @@ static void every_result_of_cupti_has_words(void **state)
     assert_non_null(strstr(cap_cupti_explain(998).text, "unknown"));
 }
 
+/*
+ * Row 41. Numbers of cupti_runtime_cbid.h and cupti_driver_cbid.h, which CUPTI never changes; the
+ * runtime has domain 0 here, the driver 1.
+ */
+static void launch_calls_of_every_interface_are_known(void **state)
+{
+    static const struct {
+        uint8_t domain;
+        uint16_t id;
+        bool launches;
+    } calls[] = {
+        { 0, 13, true },   /* cudaLaunch_v3020 */
+        { 0, 211, true },  /* cudaLaunchKernel_v7000 */
+        { 0, 214, true },  /* cudaLaunchKernel_ptsz_v7000 */
+        { 0, 311, true },  /* cudaGraphLaunch_v10000 */
+        { 0, 312, true },  /* cudaGraphLaunch_ptsz_v10000 */
+        { 0, 269, true },  /* cudaLaunchCooperativeKernel_v9000 */
+        { 0, 430, true },  /* cudaLaunchKernelExC_v11060 */
+        { 0, 284, false }, /* cudaLaunchHostFunc_v10000 */
+        { 0, 31, false },  /* cudaMemcpy_v3020 */
+        { 0, 41, false },  /* cudaMemcpyAsync_v3020 */
+        { 0, 165, false }, /* cudaDeviceSynchronize_v3020 */
+        { 1, 115, true },  /* cuLaunch */
+        { 1, 307, true },  /* cuLaunchKernel */
+        { 1, 442, true },  /* cuLaunchKernel_ptsz */
+        { 1, 514, true },  /* cuGraphLaunch */
+        { 1, 515, true },  /* cuGraphLaunch_ptsz */
+        { 1, 652, true },  /* cuLaunchKernelEx */
+        { 1, 211, false }, { 1, 17, false }, { 0, 307, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CAP_COUNT(calls); i++)
+        assert_int_equal(cap_cupti_is_launch(calls[i].domain, calls[i].id), calls[i].launches);
+}
+
 static void make(const char *format, const char *folder)
 {
     char command[1024];
@@ -504,6 +540,7 @@ int main(void)
         cmocka_unit_test(names_of_any_number_and_length_are_kept_apart),
         cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),
         cmocka_unit_test(every_result_of_cupti_has_words),
+        cmocka_unit_test(launch_calls_of_every_interface_are_known),
         cmocka_unit_test(cupti_is_found_where_the_program_has_it),
         cmocka_unit_test(without_any_cupti_the_reason_says_what_to_install),
         cmocka_unit_test(a_cupti_newer_than_the_driver_is_left_alone),

@@ -30,20 +30,25 @@ static int remove_folder(void **state)
 }
 
 /* Records a shell script as out.kreach; what was said on both streams into text. */
-static int record(const char *script, char *text, size_t room)
+static int record_with(const char *options, const char *script, char *text, size_t room)
 {
     char command[4096];
 
     snprintf(command, sizeof command,
              "cd '%s' && export LD_LIBRARY_PATH='%s' KREACH_LIB='%s' VICTIM='%s' && "
-             "'%s' record --force -o out.kreach -- sh -c '%s' 2>&1",
-             folder, FAKE_LIB, LIBKREACH, VICTIM, KREACH, script);
+             "'%s' record --force %s -o out.kreach -- sh -c '%s' 2>&1",
+             folder, FAKE_LIB, LIBKREACH, VICTIM, KREACH, options, script);
     FILE *in = popen(command, "r");
     assert_non_null(in);
     const size_t len = fread(text, 1, room - 1, in);
     text[len] = '\0';
     const int status = pclose(in);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int record(const char *script, char *text, size_t room)
+{
+    return record_with("", script, text, room);
 }
 
 /* So a process leaves its part when it is killed between creating it and the first write. */
@@ -82,11 +87,41 @@ static void another_tool_in_the_way_is_named(void **state)
     unsetenv("CUDA_INJECTION64_PATH");
 }
 
+/* Row 36 of docs/known-failures.md, "Capturing". */
+static void work_of_which_no_record_came_is_a_failure(void **state)
+{
+    static const struct {
+        const char *fake, *options, *script;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "deaf=1", "--launches", "$VICTIM init kernels=10 return=0", 4, "launch calls: 20," },
+        { "zero_every=1", "", "$VICTIM init kernels=10 return=0", 4, "lost records: 10)" },
+        { "keep=1", "", "$VICTIM init kernels=10 return=0", 4, "lost records: unknown)" },
+        { "keep=1", "", "$VICTIM init kernels=10 return=3", 3, "lost records: unknown)" },
+        { "keep=0", "--launches", "$VICTIM init kernels=10 return=0", 0, "complete: nothing" },
+        { "deaf=1", "", "$VICTIM init return=0", 0, "no process used the GPU" },
+    };
+    char text[4096];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("FAKE", cases[i].fake, 1);
+        const int status = record_with(cases[i].options, cases[i].script, text, sizeof text);
+        unsetenv("FAKE");
+        if (status != cases[i].status || !strstr(text, cases[i].says))
+            print_error("%s: status %d\n%s", cases[i].fake, status, text);
+        assert_int_equal(status, cases[i].status);
+        assert_non_null(strstr(text, cases[i].says));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_without_a_byte_is_no_damage),
         cmocka_unit_test(another_tool_in_the_way_is_named),
+        cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
