@@ -1,6 +1,7 @@
 #include "aten_shim_impl.h"
 
 #include <ATen/Parallel.h>
+#include <c10/util/safe_numerics.h>
 
 #include <cstdarg>
 #include <cstring>
@@ -46,7 +47,10 @@ void kr_shim::describe_exception(kr_err *err, const char *function) noexcept
     } catch (const c10::AcceleratorError &e) {
         describe(err, KR_EENV, function, e.what_without_backtrace());
     } catch (const c10::Error &e) {
-        describe(err, KR_EARG, function, e.what_without_backtrace());
+        const char *what = e.what_without_backtrace();
+
+        /* The CPU's allocator has no type of its own for that. */
+        describe(err, strstr(what, "can't allocate memory") ? KR_ENOMEM : KR_EARG, function, what);
     } catch (const std::bad_alloc &) {
         describe(err, KR_ENOMEM, function, "out of memory");
     } catch (const std::exception &e) {
@@ -303,13 +307,15 @@ kr_tensor *kr_at_from_host(kr_at *at, kr_dtype dtype, const void *data, const in
                            size_t ndim)
 {
     return make(at, __func__, [&] {
-        const auto host = at::TensorOptions().dtype(scalar_type(dtype));
-        const int64_t numel = c10::multiply_integers(dims(shape, ndim));
+        const at::IntArrayRef size = dims(shape, ndim);
+        uint64_t numel;
 
+        if (c10::safe_multiplies_u64(size, &numel))
+            throw refusal(KR_EARG, "the shape is too large");
         if (!data && numel)
             throw refusal(KR_EARG, "the data is NULL");
         /* torch reads only. */
-        return at::from_blob(const_cast<void *>(data), dims(shape, ndim), host)
+        return at::from_blob(const_cast<void *>(data), size, scalar_type(dtype))
             .to(at->device, scalar_type(dtype), false, true);
     });
 }

@@ -110,7 +110,7 @@ struct kr_at_memory {
     uint64_t total_bytes;     /* of the device */
 };
 
-/** Memory of the CUDA device. Fails with KR_EARG for a CPU context: torch does not count there. */
+/** Memory of the CUDA device. KR_EENV in a CPU context: torch does not count there. */
 bool kr_at_memory(struct kr_at *at, struct kr_at_memory *out);
 bool kr_at_memory_reset_peak(struct kr_at *at);
 
@@ -417,6 +417,8 @@ struct kr_stream *kr_at_stream(struct kr_at *at);
 bool kr_at_use_stream(struct kr_at *at, struct kr_stream *s);
 /** Work given to the current stream from now on waits for what s was given so far. */
 bool kr_at_wait_stream(struct kr_at *at, struct kr_stream *s);
+/** Waits, on the host, until the device has done what s was given so far. */
+bool kr_at_synchronize_stream(struct kr_at *at, struct kr_stream *s);
 void kr_stream_free(struct kr_stream *s);
 
 /**

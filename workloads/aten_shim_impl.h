@@ -104,10 +104,10 @@ template <typename F> kr_tensor *make(kr_at *at, const char *function, const F &
     }
 }
 
-/** Calls f for a function of the interface that returns success. */
-template <typename F> bool act(kr_at *at, const char *function, const F &f) noexcept
+/** Calls f, after an error too: for what must be undone whatever happened. */
+template <typename F> bool act_always(kr_at *at, const char *function, const F &f) noexcept
 {
-    if (!kr_at_ok(at))
+    if (!at)
         return false;
     try {
         f();
@@ -116,6 +116,12 @@ template <typename F> bool act(kr_at *at, const char *function, const F &f) noex
         record_exception(at, function);
         return false;
     }
+}
+
+/** Calls f for a function of the interface that returns success. */
+template <typename F> bool act(kr_at *at, const char *function, const F &f) noexcept
+{
+    return kr_at_ok(at) && act_always(at, function, f);
 }
 
 /** What stands behind an argument that must not be NULL. */

@@ -170,8 +170,7 @@ bool kr_at_grad_mode(kr_at *at, bool record)
 {
     const bool old = at::GradMode::is_enabled();
 
-    (void)at;
-    at::GradMode::set_enabled(record);
+    act_always(at, __func__, [&] { at::GradMode::set_enabled(record); });
     return old;
 }
 
@@ -194,15 +193,18 @@ kr_tensor *kr_at_grad(kr_at *at, const kr_tensor *t)
     });
 }
 
+static void autocast_off(at::DeviceType device)
+{
+    at::autocast::clear_cache();
+    at::autocast::set_autocast_enabled(device, false);
+}
+
 bool kr_at_autocast(kr_at *at, bool on, kr_dtype dtype)
 {
+    if (!on)
+        return act_always(at, __func__, [&] { autocast_off(at->device.type()); });
     return act(at, __func__, [&] {
-        const at::DeviceType device = at->device.type();
-
-        if (on)
-            at::autocast::set_autocast_dtype(device, scalar_type(dtype));
-        else
-            at::autocast::clear_cache();
-        at::autocast::set_autocast_enabled(device, on);
+        at::autocast::set_autocast_dtype(at->device.type(), scalar_type(dtype));
+        at::autocast::set_autocast_enabled(at->device.type(), true);
     });
 }
