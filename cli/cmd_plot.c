@@ -216,6 +216,11 @@ static bool run_classes(struct kr_call *call, struct kr_err *err)
     return run_figure(call, kr_plot_classes, err);
 }
 
+static bool run_cumulative(struct kr_call *call, struct kr_err *err)
+{
+    return run_figure(call, kr_plot_cumulative, err);
+}
+
 static bool build_step(const struct kr_report *reports, size_t n, const struct kr_plot_options *opt,
                        struct kr_plot *out, struct kr_err *err)
 {
@@ -226,6 +231,49 @@ static bool build_step(const struct kr_report *reports, size_t n, const struct k
 static bool run_step(struct kr_call *call, struct kr_err *err)
 {
     return run_figure(call, build_step, err);
+}
+
+/* Predicts on the only report and draws that. */
+static bool draw_amdahl(struct kr_call *call, const struct reports *reports,
+                        const struct kr_plot_options *options, const struct kr_sigma_file *sigma,
+                        struct kr_err *err)
+{
+    const struct kr_run *run = &reports->runs[0];
+    const struct kr_report *report = &reports->items[0];
+    const struct kr_predict_input input = { .timeline = run->timeline,
+                                            .tags = run->tags,
+                                            .rules = reports->rules,
+                                            .window = &run->window,
+                                            .account = &run->account };
+    struct kr_predict_options predict = { .force = kr_opts_count(&call->opts, "unphysical") > 0 };
+    struct kr_predict_result result = { 0 };
+    struct kr_plot plot = { 0 };
+    bool good;
+
+    predict.wall_step_ns = report->step.known ? (uint64_t)report->step.plain_ns : 0;
+    if (!kr_predict_run(&input, sigma, &predict, &result, err))
+        return false;
+    for (size_t i = 0; i < result.n_warnings; i++)
+        kr_call_warn(call, "%s", result.warnings[i]);
+    good = kr_plot_amdahl(report, sigma, &result, options, &plot, err) && draw(call, &plot, err);
+    kr_plot_free(&plot);
+    kr_predict_free(&result);
+    return good;
+}
+
+static bool run_amdahl(struct kr_call *call, struct kr_err *err)
+{
+    bool has_sigma = kr_opts_count(&call->opts, "sigma") > 0;
+    struct kr_plot_options options;
+    struct kr_sigma_file sigma = { 0 };
+    struct reports reports = { 0 };
+    bool good = parse_options(call, &options, err) && kr_load_sigma(call, &sigma, err) &&
+                load_reports(call, &reports, err) &&
+                draw_amdahl(call, &reports, &options, has_sigma ? &sigma : NULL, err);
+
+    free_reports(&reports);
+    kr_sigma_free(&sigma);
+    return good;
 }
 
 #define OPTION_OF                                                                                  \
@@ -241,7 +289,7 @@ static bool run_step(struct kr_call *call, struct kr_err *err)
         { "keep", 0, NULL, NULL, "leave the gnuplot script and its data beside the picture" },     \
         KR_OPTIONS_FILE
 
-static const struct kr_option classes_options[] = {
+static const struct kr_option shares_options[] = {
     OPTION_OF,       KR_OPTIONS_WINDOW, KR_OPTIONS_RULES,
     OPTIONS_PICTURE, KR_OPTION_SHARES,  KR_OPTIONS_READ,
     { 0 },
@@ -255,10 +303,51 @@ const struct kr_command kr_cmd_plot_classes = {
                "examples:\n"
                "  kreach plot classes run.kreach\n"
                "  kreach plot classes -o classes.svg llama.json.gz dlrm.json.gz resnet.kreach\n",
-    .options = classes_options,
+    .options = shares_options,
     .min_operands = 1,
     .max_operands = SIZE_MAX,
     .run = run_classes,
+};
+
+const struct kr_command kr_cmd_plot_cumulative = {
+    .name = "plot cumulative",
+    .args = "FILE...",
+    .summary = "draw how few kernels make up most of the time",
+    .details = "The share of the k largest kernels over k: of all work, and of addressable work\n"
+               "alone.\n\n"
+               "examples:\n"
+               "  kreach plot cumulative run.kreach\n"
+               "  kreach plot cumulative --of busy -o few.svg before.json.gz after.json.gz\n",
+    .options = shares_options,
+    .min_operands = 1,
+    .max_operands = SIZE_MAX,
+    .run = run_cumulative,
+};
+
+static const struct kr_option amdahl_options[] = {
+    KR_OPTION_SIGMA,
+    KR_OPTIONS_WINDOW,
+    KR_OPTIONS_RULES,
+    { "unphysical", 0, NULL, NULL, "accept speed-ups beyond what the device's peaks allow" },
+    OPTIONS_PICTURE,
+    KR_OPTION_SHARES,
+    KR_OPTIONS_READ,
+    { 0 },
+};
+
+const struct kr_command kr_cmd_plot_amdahl = {
+    .name = "plot amdahl",
+    .args = "FILE",
+    .summary = "draw what faster kernels save of the run",
+    .details = "Time saved over the speed-up of kernels. With --sigma the measured speed-ups are\n"
+               "marked; without, the largest addressable families have a curve each.\n\n"
+               "examples:\n"
+               "  kreach plot amdahl run.kreach\n"
+               "  kreach plot amdahl --sigma sigma.json -o gain.svg trace.json.gz\n",
+    .options = amdahl_options,
+    .min_operands = 1,
+    .max_operands = 1,
+    .run = run_amdahl,
 };
 
 static const struct kr_option step_options[] = {

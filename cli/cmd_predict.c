@@ -11,22 +11,6 @@
 #define TOP_MOST    1000000000u
 #define MODES_ALL   ((1u << KR_PREDICT_MODE_COUNT) - 1)
 
-static bool read_sigma(const struct kr_call *call, struct kr_sigma_file *out, struct kr_err *err)
-{
-    for (unsigned i = 0; i < kr_opts_count(&call->opts, "sigma"); i++) {
-        struct kr_sigma_file more = { 0 };
-        bool good;
-
-        if (!kr_sigma_read(kr_opts_nth(&call->opts, "sigma", i), i ? &more : out, err))
-            return false;
-        good = i == 0 || kr_sigma_append(out, &more, err);
-        kr_sigma_free(&more);
-        if (!good)
-            return false;
-    }
-    return true;
-}
-
 static unsigned wanted_modes(const struct kr_call *call)
 {
     unsigned modes = 0;
@@ -110,7 +94,7 @@ static bool run(struct kr_call *call, struct kr_err *err)
     struct kr_report report = { 0 };
     struct kr_rules *rules = NULL;
     bool has_sigma = kr_opts_count(&call->opts, "sigma") > 0;
-    bool good = parse_request(call, &request, err) && read_sigma(call, &sigma, err);
+    bool good = parse_request(call, &request, err) && kr_load_sigma(call, &sigma, err);
 
     if (good)
         rules = kr_load_rules(call, err);
@@ -130,7 +114,7 @@ static bool run(struct kr_call *call, struct kr_err *err)
 }
 
 static const struct kr_option options[] = {
-    { "sigma", 's', "FILE", NULL, "measured speed-ups (docs/sigma.md); may be repeated" },
+    KR_OPTION_SIGMA,
     { "mode", 'm', "MODE", "per-kernel|win-rate|ceiling|ceiling-addressable",
       "show only this mode; may be repeated" },
     KR_OPTIONS_WINDOW,

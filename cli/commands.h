@@ -9,6 +9,8 @@ extern const struct kr_command kr_cmd_report;
 extern const struct kr_command kr_cmd_predict;
 extern const struct kr_command kr_cmd_explain;
 extern const struct kr_command kr_cmd_plot_classes;
+extern const struct kr_command kr_cmd_plot_amdahl;
+extern const struct kr_command kr_cmd_plot_cumulative;
 extern const struct kr_command kr_cmd_plot_step;
 extern const struct kr_command kr_cmd_info;
 extern const struct kr_command kr_cmd_rules_check;

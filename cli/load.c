@@ -27,6 +27,22 @@ struct kr_rules *kr_load_rules(const struct kr_call *call, struct kr_err *err)
     return rules;
 }
 
+bool kr_load_sigma(const struct kr_call *call, struct kr_sigma_file *out, struct kr_err *err)
+{
+    for (unsigned i = 0; i < kr_opts_count(&call->opts, "sigma"); i++) {
+        struct kr_sigma_file more = { 0 };
+        bool good;
+
+        if (!kr_sigma_read(kr_opts_nth(&call->opts, "sigma", i), i ? &more : out, err))
+            return false;
+        good = i == 0 || kr_sigma_append(out, &more, err);
+        kr_sigma_free(&more);
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
 static void warn_of_losses(const struct kr_call *call, const struct kr_timeline *t)
 {
     for (int w = 0; w < KR_WARN_COUNT; w++) {

@@ -4,6 +4,7 @@
 
 #include "cmd.h"
 #include "report.h"
+#include "sigma.h"
 
 /* Options of every command that classifies. */
 #define KR_OPTIONS_RULES                                                                           \
@@ -36,6 +37,18 @@
     }
 
 #define KR_THREADS_MAX 256
+
+/* The option of commands that know measured speed-ups. */
+#define KR_OPTION_SIGMA                                                                            \
+    {                                                                                              \
+        "sigma", 's', "FILE", NULL, "measured speed-ups (docs/sigma.md); may be repeated"          \
+    }
+
+/**
+ * Reads all files of --sigma as one; *out is empty when there is none. Freed with kr_sigma_free,
+ * also after a failure.
+ */
+bool kr_load_sigma(const struct kr_call *call, struct kr_sigma_file *out, struct kr_err *err);
 
 /** Rules by the options --rules and --policy; NULL with err filled. Freed with kr_rules_free. */
 struct kr_rules *kr_load_rules(const struct kr_call *call, struct kr_err *err);

@@ -16,6 +16,9 @@ const struct kr_plot_look kr_plot_looks[KR_PLOT_PARTS] = {
     [KR_PLOT_IDLE] = { "idle", 0xd2d2d2, 0x000000, '.' },
 };
 
+const unsigned kr_plot_curve_rgb[KR_PLOT_CURVES_MAX] = { 0x000000, 0x0072b2, 0xc04c00, 0x007a5a,
+                                                         0xa0417a, 0x7a6a00, 0x3399cc, 0x777777 };
+
 const char *kr_plot_format_name(enum kr_plot_format format)
 {
     static const char *const names[KR_PLOT_FORMAT_COUNT] = { "dumb", "svg", "png", "pdf" };
@@ -108,6 +111,17 @@ const char *kr_plot_run_name(const struct kr_report *report)
     const char *slash = strrchr(path, '/');
 
     return slash && slash[1] ? slash + 1 : path;
+}
+
+const char *kr_plot_run_label(const struct kr_report *reports, size_t n, size_t run)
+{
+    const char *name = kr_plot_run_name(&reports[run]);
+
+    for (size_t r = 0; r < n; r++) {
+        if (r != run && strcmp(kr_plot_run_name(&reports[r]), name) == 0)
+            return reports[run].runs[0].timeline->source.path;
+    }
+    return name;
 }
 
 /* The devices' name where they share one; else how many there are. */
@@ -241,6 +255,22 @@ double kr_plot_frac(const struct kr_report *report, unsigned part, enum kr_plot_
     if (!report->step.known || report->step.busy_too_long)
         return NAN;
     return idle ? report->step.idle_frac : row->frac_step;
+}
+
+bool kr_plot_check_of(const struct kr_report *reports, size_t n, enum kr_plot_of of,
+                      struct kr_err *err)
+{
+    for (size_t r = 0; r < n; r++) {
+        const struct kr_true_step *step = &reports[r].step;
+
+        if (of != KR_PLOT_OF_STEP || (step->known && !step->busy_too_long))
+            continue;
+        return kr_fail(err, KR_EARG, "%s: shares of the unprofiled step are not known: %s",
+                       reports[r].runs[0].timeline->source.path,
+                       step->known ? "the GPU's busy time is longer than it"
+                                   : "give its duration with --wall");
+    }
+    return true;
 }
 
 const char *kr_plot_of_text(enum kr_plot_of of)

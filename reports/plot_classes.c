@@ -2,45 +2,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "mem.h"
 #include "plot_parts.h"
-#include "table.h"
 #include "text.h"
 
 /* Characters of a run's name; a segment of less than this share [%] has no number on it. */
 #define NAME_WIDTH          36
 #define NAME_WIDTH_DUMB     16
 #define LEAST_LABEL_PERCENT 4
-
-static bool check(const struct kr_report *reports, size_t n, enum kr_plot_of of, struct kr_err *err)
-{
-    if (n > KR_PLOT_RUNS_MAX)
-        return kr_fail(err, KR_EARG, "a figure has room for %d runs, not for %zu", KR_PLOT_RUNS_MAX,
-                       n);
-    for (size_t r = 0; r < n; r++) {
-        const struct kr_true_step *step = &reports[r].step;
-
-        if (of != KR_PLOT_OF_STEP || (step->known && !step->busy_too_long))
-            continue;
-        return kr_fail(err, KR_EARG, "%s: shares of the unprofiled step are not known: %s",
-                       reports[r].runs[0].timeline->source.path,
-                       step->known ? "the GPU's busy time is longer than it"
-                                   : "give its duration with --wall");
-    }
-    return true;
-}
-
-/* A run's file name; the whole path where two runs have the same. */
-static const char *label_of(const struct kr_report *reports, size_t n, size_t run)
-{
-    const char *name = kr_plot_run_name(&reports[run]);
-
-    for (size_t r = 0; r < n; r++) {
-        if (r != run && strcmp(kr_plot_run_name(&reports[r]), name) == 0)
-            return reports[run].runs[0].timeline->source.path;
-    }
-    return name;
-}
 
 /* "wall 188 ms, 9 steps": what the bar's whole is. */
 static void put_whole(FILE *data, const struct kr_report *report, enum kr_plot_of of)
@@ -63,7 +31,7 @@ static bool put_names(FILE *data, const struct kr_report *reports, size_t n,
 
     for (size_t r = 0; r < n; r++) {
         fprintf(data, "%zu\t", r);
-        if (!kr_plot_put_text(data, label_of(reports, n, r), width, err))
+        if (!kr_plot_put_text(data, kr_plot_run_label(reports, n, r), width, err))
             return false;
         fputc('\t', data);
         put_whole(data, &reports[r], opt->of);
@@ -135,7 +103,7 @@ static size_t longest_name(const struct kr_report *reports, size_t n)
     size_t longest = 20; /* what stands under a name */
 
     for (size_t r = 0; r < n; r++) {
-        size_t len = strlen(label_of(reports, n, r));
+        size_t len = strlen(kr_plot_run_label(reports, n, r));
 
         longest = len > longest ? len : longest;
     }
@@ -188,7 +156,10 @@ bool kr_plot_classes(const struct kr_report *reports, size_t n, const struct kr_
     char title[160];
 
     *out = (struct kr_plot){ 0 };
-    if (!check(reports, n, opt->of, err) || !kr_plot_begin(out, opt, err))
+    if (n > KR_PLOT_RUNS_MAX)
+        return kr_fail(err, KR_EARG, "a figure has room for %d runs, not for %zu", KR_PLOT_RUNS_MAX,
+                       n);
+    if (!kr_plot_check_of(reports, n, opt->of, err) || !kr_plot_begin(out, opt, err))
         return false;
     out->height = dumb ? 3 * n + 11 : 160 + 46 * n;
     if (n == 1)

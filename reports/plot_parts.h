@@ -19,6 +19,9 @@ struct kr_plot_look {
 
 extern const struct kr_plot_look kr_plot_looks[KR_PLOT_PARTS];
 
+/* Curves: dark enough for text on white, and apart for people with any colour vision. */
+extern const unsigned kr_plot_curve_rgb[KR_PLOT_CURVES_MAX];
+
 /** Opens an empty plot for building. Ended by kr_plot_end; kr_plot_free copes with what is left. */
 bool kr_plot_begin(struct kr_plot *plot, const struct kr_plot_options *opt, struct kr_err *err);
 
@@ -55,6 +58,13 @@ void kr_plot_put_letters(FILE *script, bool with_idle);
 
 /** The last component of a run's path, borrowed from it. */
 const char *kr_plot_run_name(const struct kr_report *report);
+
+/** The same, but the whole path where two of the n runs would have the same name. */
+const char *kr_plot_run_label(const struct kr_report *reports, size_t n, size_t run);
+
+/** False with KR_EARG when shares of `of` are not known for every run. */
+bool kr_plot_check_of(const struct kr_report *reports, size_t n, enum kr_plot_of of,
+                      struct kr_err *err);
 
 /** The share that `of` asks for of one class or idle; NAN when unknown. */
 double kr_plot_frac(const struct kr_report *report, unsigned part, enum kr_plot_of of);

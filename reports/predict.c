@@ -352,3 +352,13 @@ void kr_predict_free(struct kr_predict_result *r)
     free(r->family_targets);
     *r = (struct kr_predict_result){ 0 };
 }
+
+const struct kr_prediction *kr_predict_find(const struct kr_predict_result *r,
+                                            enum kr_predict_mode mode)
+{
+    for (size_t i = 0; i < r->n_predictions; i++) {
+        if (r->predictions[i].mode == mode)
+            return &r->predictions[i];
+    }
+    return NULL;
+}

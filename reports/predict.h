@@ -128,4 +128,8 @@ bool kr_predict_run(const struct kr_predict_input *in, const struct kr_sigma_fil
                     struct kr_err *err);
 void kr_predict_free(struct kr_predict_result *r);
 
+/** The prediction of a mode; NULL when the result has none of it. */
+const struct kr_prediction *kr_predict_find(const struct kr_predict_result *r,
+                                            enum kr_predict_mode mode);
+
 #endif

@@ -30,22 +30,12 @@ static struct kr_number spread_of(const struct kr_prediction *p)
     return text;
 }
 
-static const struct kr_prediction *find_mode(const struct kr_predict_result *r,
-                                             enum kr_predict_mode mode)
-{
-    for (size_t i = 0; i < r->n_predictions; i++) {
-        if (r->predictions[i].mode == mode)
-            return &r->predictions[i];
-    }
-    return NULL;
-}
-
 static void say_headline(const struct kr_prediction_view *view, FILE *out)
 {
     const struct kr_predict_result *r = view->result;
-    const struct kr_prediction *main_one = find_mode(r, KR_PREDICT_PER_KERNEL);
-    const struct kr_prediction *expected = find_mode(r, KR_PREDICT_WIN_RATE);
-    const struct kr_prediction *ceiling = find_mode(r, KR_PREDICT_CEILING_ALL);
+    const struct kr_prediction *main_one = kr_predict_find(r, KR_PREDICT_PER_KERNEL);
+    const struct kr_prediction *expected = kr_predict_find(r, KR_PREDICT_WIN_RATE);
+    const struct kr_prediction *ceiling = kr_predict_find(r, KR_PREDICT_CEILING_ALL);
     char text[640] = "";
     size_t at = 0;
 
@@ -75,7 +65,7 @@ static void say_headline(const struct kr_prediction_view *view, FILE *out)
 static void say_noise(const struct kr_prediction_view *view, FILE *out)
 {
     const struct kr_predict_result *r = view->result;
-    const struct kr_prediction *main_one = find_mode(r, KR_PREDICT_PER_KERNEL);
+    const struct kr_prediction *main_one = kr_predict_find(r, KR_PREDICT_PER_KERNEL);
 
     if (isnan(r->smallest_detectable)) {
         kr_say_fact(out, &view->style, "noise",
