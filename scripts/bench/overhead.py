@@ -26,14 +26,14 @@ MAX_FAILURES = 2
 PINNED = {"KREACH_PIN": "1"}
 
 # options: for libkreach.so, None = without it. every: takes part in each Nth turn.
-# worker: what is done to libkreach's thread, "batch" or "beside" or "apart" (see set_worker).
+# worker: what is done to libkreach's thread, "batch" or "beside" (see set_worker).
 Column = collections.namedtuple("Column", "options profiler every extra worker",
                                 defaults=("none", 1, PINNED, None))
 PLAIN, FLOOR, KREACH = Column(None), Column("floor"), Column("")
 OURS = {"plain": PLAIN, "floor": FLOOR, "kreach": KREACH}
 # A session of theirs takes seconds to end, and what they add is large: fewer visits tell.
-PEERS = {"torch device": Column(None, "device", 3), "torch full": Column(None, "full", 3),
-         "proton": Column(None, "proton", 3)}
+PEERS = {"torch device": Column(None, "device", 2), "torch full": Column(None, "full", 2),
+         "proton": Column(None, "proton", 2)}
 
 # Row: what an agent is asked for, and how often; the count stands where {} is.
 Row = collections.namedtuple("Row", "line count warm")
@@ -41,6 +41,13 @@ LAUNCHES = {"eager, 1 thread": Row("eager 1 {} 2", 100000, 10000),
             "eager, 16 threads": Row("eager 16 {} 2", 6000, 1000),
             "graph, 1 thread": Row("graph 1 {} 2", 200000, 10000),
             "graph, 16 threads": Row("graph 16 {} 2", 12000, 2000)}
+# One round, half as long: torch.profiler takes microseconds a record after the session.
+PYTHON_LAUNCHES = {"python, " + name: Row(row.line[:-1] + "1", row.count // 2, row.warm)
+                   for name, row in LAUNCHES.items()}
+# Long enough for the worker to come by once.
+SWITCH_ROWS = {"eager, 1 thread": Row("eager 1 {} 1", 100000, 10000),
+               "eager, 16 threads": Row("eager 16 {} 1", 6000, 1000),
+               "graph, 1 thread": Row("graph 1 {} 1", 300000, 10000)}
 MODEL_ROWS = {"dlrm_inference": Row("dlrm_inference {}", 400, 20),
               "resnet50_training": Row("resnet50_training {}", 12, 2),
               "resnet50_training_128": Row("resnet50_training_128 {}", 5, 2),
@@ -60,25 +67,18 @@ SWITCHES = {
     "buffers of 8 MiB": Column("buffer=8192"),
     "16 device buffers ready": Column("device-ready=16"),
     "device buffers of 12.8 MB": Column("device-buffer=12500"),
-    "device buffers of 0.8 MB": Column("device-buffer=781"),
     "flush each 0.1 s": Column("flush=0.1"),
-    "flush each 1 s": Column("flush=1"),
     "flush each 5 s": Column("flush=5"),
     "graph level": Column("graph-level"),
     "launch calls too": Column("launches"),
-    "NVTX ranges too": Column("nvtx"),
     "attached, window never opens": Column("delay=10000"),
     "window closed before (detached)": Column("duration=0.001,flush=0.01"),
     "worker in batch class": Column("", worker="batch"),
     "worker beside the launching thread": Column("", worker="beside"),
-    "worker on the first CPU": Column("", worker="apart"),
     "threads not pinned": Column("", extra={}),
-    "floor, threads not pinned": Column("floor", extra={}),
+    "floor, CUPTI zeroes buffers": Column("floor,unzeroed"),
     "floor, kernels only": Column("floor,kernels-only"),
     "floor, flush each 5 s": Column("floor,flush=5"),
-    "floor, buffers of 8 MiB": Column("floor,buffer=8192"),
-    "floor, pinned host buffers": Column("floor,pinned"),
-    "floor, device buffers of 12.8 MB": Column("floor,device-buffer=12500"),
 }
 
 
@@ -97,18 +97,16 @@ def cpu_list(text):
 
 
 def set_worker(agent, how):
-    """Changes libkreach's thread from outside: its class, or its CPU. See pin() in launches.cu."""
+    """Puts libkreach's thread into the batch class, or on the core of the first launching thread."""
     thread = agent.worker()
     if thread is None:
         raise AgentError("it has no thread of libkreach's")
     if how == "batch":
         os.sched_setscheduler(thread, os.SCHED_BATCH, os.sched_param(0))
         return
-    allowed = os.sched_getaffinity(agent.child.pid)
-    cpu = min(allowed)
-    if how == "beside":
-        cpu = min(cpu_list(siblings(max(allowed))))  # itself, where cores have one thread
-    os.sched_setaffinity(thread, {cpu})
+    launching = max(os.sched_getaffinity(agent.child.pid))  # as pin() in launches.cu chooses
+    others = cpu_list(siblings(launching)) - {launching}
+    os.sched_setaffinity(thread, others or {launching})
 
 
 def spread(numbers, digits):
@@ -256,8 +254,7 @@ def measure_launches(tools, limit_s):
 
 
 def measure_switches(tools, limit_s):
-    rows = {name: LAUNCHES[name] for name in ("eager, 1 thread", "graph, 1 thread")}
-    return Trial(c_agent(tools), dict(OURS, **chosen_switches()), rows, limit_s, 6).run()
+    return Trial(c_agent(tools), dict(OURS, **chosen_switches()), SWITCH_ROWS, limit_s, 5).run()
 
 
 def measure_models(tools, limit_s):
@@ -267,8 +264,8 @@ def measure_models(tools, limit_s):
                                                "--profiler", column.profiler]
         return Agent(tools, command, column.options, column.extra)
 
-    rows = dict({"python, " + name: row for name, row in LAUNCHES.items()}, **MODEL_ROWS)
-    return Trial(start, dict(OURS, **PEERS), rows, limit_s, 9).run()
+    rows = dict(PYTHON_LAUNCHES, **MODEL_ROWS)
+    return Trial(start, dict(OURS, **PEERS), rows, limit_s, 10).run()
 
 
 def measure_libtorch(tools, limit_s):
@@ -284,7 +281,7 @@ def measure_libtorch(tools, limit_s):
 
 
 # part: (how, share of the time)
-PARTS = {"launches": (measure_launches, 3), "switches": (measure_switches, 4),
+PARTS = {"launches": (measure_launches, 3), "switches": (measure_switches, 4.5),
          "models": (measure_models, 6), "libtorch": (measure_libtorch, 0.8)}
 
 
