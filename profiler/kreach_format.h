@@ -120,6 +120,7 @@ enum kreach_gap {
     KREACH_GAP_TAKEOVER = 2,  /* another CUPTI client took the buffers */
     KREACH_GAP_CALIBRATE = 3, /* detached to measure the true step time */
     KREACH_GAP_BUSY = 4,      /* another client held CUPTI from the start: nothing recorded */
+    KREACH_GAP_MISSED = 5,    /* inside the window, but recording could not be on yet */
 };
 
 enum kreach_total {

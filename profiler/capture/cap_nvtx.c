@@ -60,6 +60,7 @@ struct node {
     uint32_t thread;
     uint8_t kind, name_len;
     bool opens_window;
+    bool kept;             /* is part of the recording */
     _Atomic uint32_t live; /* 1 between start and end: a second end is ignored */
     int64_t start_ns;      /* REALTIME */
     uint64_t dur_ns;
@@ -123,9 +124,12 @@ static uint32_t begin(enum range_kind kind, const char *name)
     node->name[node->name_len] = '\0';
     node->opens_window =
         kind != MARK && opts.range[0] && strncmp(name, opts.range, NAME_BYTES - 1) == 0;
+    node->kept = opts.nvtx || node->opens_window;
     atomic_store(&node->live, 1);
-    if (node->opens_window && atomic_fetch_add(&window_depth, 1) == 0)
+    if (node->opens_window) {
+        atomic_fetch_add(&window_depth, 1);
         cap_window_want(&cap_session, true);
+    }
     node->start_ns = cap_clock_ns(CLOCK_REALTIME);
     node->dur_ns = 0;
     if (opts.calibrate && kind != MARK)
@@ -141,9 +145,12 @@ static void end(uint32_t index)
         int64_t now_ns = cap_clock_ns(CLOCK_REALTIME);
         node->dur_ns = now_ns > node->start_ns ? (uint64_t)(now_ns - node->start_ns) : 0;
     }
-    if (node->opens_window && atomic_fetch_sub(&window_depth, 1) == 1)
+    if (node->opens_window && atomic_fetch_sub(&window_depth, 1) == 1) {
         cap_window_want(&cap_session, false);
-    if (!cap_session_active() || !(opts.nvtx || node->opens_window)) {
+        if (cap_nvtx_inside()) /* another thread was faster: what it wanted counts */
+            cap_window_want(&cap_session, true);
+    }
+    if (!cap_session_active() || !node->kept) {
         push_node(index);
         return;
     }
@@ -329,6 +336,20 @@ bool cap_nvtx_install(const void *(*get_export_table)(uint32_t))
     const bool core = install(callbacks, MODULE_CORE, core_hooks, CAP_COUNT(core_hooks));
     const bool core2 = install(callbacks, MODULE_CORE2, core2_hooks, CAP_COUNT(core2_hooks));
     return core || core2;
+}
+
+uint64_t cap_nvtx_start(const char *name)
+{
+    const uint64_t id = make_nodes() ? start(name) : 0;
+
+    if (id != 0)
+        nodes[id - 1].kept = true;
+    return id;
+}
+
+void cap_nvtx_finish(uint64_t id)
+{
+    finish(id);
 }
 
 bool cap_nvtx_inside(void)

@@ -19,6 +19,7 @@ static const struct option {
     { "range", TEXT, offsetof(struct cap_opts, range), 0, 0 },
     { "delay", SECONDS, offsetof(struct cap_opts, delay_ns), 0, 1e7 },
     { "duration", SECONDS, offsetof(struct cap_opts, duration_ns), 1e-3, 1e7 },
+    { "linger", SECONDS, offsetof(struct cap_opts, linger_ns), 0, 3600 },
     { "flush", SECONDS, offsetof(struct cap_opts, flush_ns), 0.01, 3600 },
     { "deadline", SECONDS, offsetof(struct cap_opts, deadline_ns), 0.01, 3600 },
     { "steps", NUMBER, offsetof(struct cap_opts, steps), 1, 1e6 },
@@ -147,6 +148,7 @@ void cap_opts_read(struct cap_opts *opts)
     char item[256];
 
     *opts = (struct cap_opts){
+        .linger_ns = CAP_LINGER_NS,
         .flush_ns = NS_PER_S / 2,
         .deadline_ns = 10 * NS_PER_S,
         .cap_bytes = (size_t)512 << 20,

@@ -9,6 +9,13 @@
 #define CAP_PATH_MAX 4096
 #define CAP_NAME_MAX 128
 
+/*
+ * How long a window that is not wanted any more stays open. Moving it twice costs the program up to
+ * 5 ms (H200, CUPTI 13.0: a flush of 0.1 to 1 ms, and the first launch after it 1 to 3.5 ms), so
+ * that ranges which come faster would be slowed down by a twentieth or more.
+ */
+#define CAP_LINGER_NS 100000000ULL
+
 struct cap_opts {
     char out[CAP_PATH_MAX];     /* KREACH_OUT: a folder, or the beginning of the files' names */
     char run_id[17];            /* KREACH_RUN: 16 hex digits shared by the run; "" = none given */
@@ -16,6 +23,7 @@ struct cap_opts {
     char range[CAP_NAME_MAX];   /* record only inside NVTX ranges of this name; "" = everywhere */
     uint64_t delay_ns;          /* record from this long after CUDA came up */
     uint64_t duration_ns;       /* stop after recording for this long; 0 = never */
+    uint64_t linger_ns;         /* how long a window stays open after the range; 0 = not at all */
     uint64_t flush_ns;          /* period of flushes to the file */
     uint64_t deadline_ns;       /* longest wait for CUPTI when the process ends */
     uint32_t steps;             /* stop after this many equal steps in a row; 0 = never */
@@ -44,10 +52,10 @@ struct cap_opts {
  * named on standard error and skipped.
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
- * cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level, nvtx, calibrate,
- * profiler-api, yield, plain, kernels-only, floor, verbose; and for CUPTI's own memory
- * device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed. "\," stands for
- * a comma inside NAME.
+ * linger=SECONDS, cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level,
+ * nvtx, calibrate, profiler-api, yield, plain, kernels-only, floor, verbose; and for CUPTI's own
+ * memory device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed. "\,"
+ * stands for a comma inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

@@ -48,6 +48,30 @@ static void fail_busy(struct cap_session *s, const char *other)
          "end that tool, or use its recording; kreach cannot share CUPTI with it (result 39)");
 }
 
+/* What the program asked for stands in the file as a range: the window itself stays open longer. */
+static _Atomic uint64_t profiler_range; /* 0 = none is open */
+
+static void profiler_stop(void)
+{
+    const uint64_t id = atomic_exchange(&profiler_range, 0);
+
+    cap_nvtx_finish(id);
+    cap_window_want(&cap_session, false);
+}
+
+/* A start that follows a start changes nothing. */
+static void profiler_start(void)
+{
+    uint64_t none = 0;
+
+    cap_window_want(&cap_session, true);
+    if (atomic_load(&profiler_range) != 0)
+        return;
+    const uint64_t id = cap_nvtx_start("cudaProfilerStart");
+    if (!atomic_compare_exchange_strong(&profiler_range, &none, id))
+        cap_nvtx_finish(id);
+}
+
 static void on_driver_call(void *user, uint32_t domain, uint32_t cbid, const void *data)
 {
     const struct cupti_callback_data *call = data;
@@ -56,9 +80,9 @@ static void on_driver_call(void *user, uint32_t domain, uint32_t cbid, const voi
     if (domain != CUPTI_DOMAIN_DRIVER || call->site != CUPTI_SITE_EXIT)
         return;
     if (cbid == CUPTI_DRIVER_PROFILER_START)
-        cap_window_want(&cap_session, true);
+        profiler_start();
     else if (cbid == CUPTI_DRIVER_PROFILER_STOP)
-        cap_window_want(&cap_session, false);
+        profiler_stop();
 }
 
 /* Takes the only subscription, so that a conflict shows now and not as an empty recording. */
@@ -227,7 +251,14 @@ static bool start_recording(struct cap_session *s)
         fail(s, "CUPTI refused to record", cap_cupti_explain(result).text);
         return false;
     }
+    if (s->opts.range[0] || s->opts.profiler_api) {
+        char text[32];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)s->opts.linger_ns);
+        cap_recorder_info(&s->recorder, "window_linger_ns", text);
+    }
     atomic_store(&s->phase, CAP_ON);
+    if (s->opts.range[0] && cap_nvtx_inside())
+        cap_window_want(s, true); /* one that began on another thread meanwhile */
     if (!start_worker(s)) {
         cap_kinds_disable(s);
         fail(s, "cannot start a thread", "the process is at its limit of threads or memory");
@@ -377,6 +408,8 @@ void cap_session_resume(void)
     atomic_store(&s->subscriber, NULL);
     s->exit_context = NULL;
     s->window_shut_ns = 0;
+    atomic_store(&s->missed_from_ns, 0);
+    atomic_store(&s->lingering, 0);
     s->delay_over = false;
     s->drops_unknown = false;
     atomic_store(&s->end_asked, 0);

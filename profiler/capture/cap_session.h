@@ -59,7 +59,13 @@ struct cap_session {
 
     _Atomic uint32_t window; /* enum cap_window_state */
     _Atomic uint32_t window_wanted;
+    _Atomic uint64_t unwanted_ns;      /* MONOTONIC, since when it is not; set before it is not */
+    _Atomic uint32_t lingering;        /* 1 = the worker will look whether to shut it */
+    struct cap_wake moved;             /* of those who wait while another thread moves it */
     _Atomic uint64_t window_opened_ns; /* CUPTI's clock; 0 = the worker has seen it */
+    _Atomic int window_refused;        /* CUPTI's last reason not to open it */
+    _Atomic uint64_t missed_from_ns;   /* CUPTI's clock: wanted and not open; 0 = not so */
+    _Atomic uint64_t missed_to_ns;     /* when it was not wanted any more; old ones count not */
     uint64_t window_shut_ns;           /* CUPTI's clock; worker only */
     uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up */
     uint64_t opened_mono_ns;           /* MONOTONIC, when recording began */
@@ -113,7 +119,15 @@ void cap_kinds_disable(struct cap_session *s);
 /** CUPTI's clock now, 0 if it does not tell. */
 uint64_t cap_cupti_now(const struct cap_session *s);
 
-/** Asks to record (or not) from now on; opening takes effect before it returns. Any thread. */
+/**
+ * Asks to record (or not) from now on. Any thread.
+ *
+ * Opening takes effect before it returns: it waits for a shutting that has begun, a tenth of a
+ * second at most, and what cannot be had becomes a gap KREACH_GAP_MISSED. A window that is not
+ * wanted any more stays open for linger_ns, so that one that is wanted again before that costs the
+ * program neither a call of CUPTI's nor a wait. Kernels that were launched before it shuts are
+ * recorded even when they run later.
+ */
 void cap_window_want(struct cap_session *s, bool open);
 
 /** Handlers for SIGTERM, SIGINT and SIGHUP where the disposition is the default one. */

@@ -8,6 +8,13 @@
 
 #define FOREVER_NS 3600000000000ULL
 
+/*
+ * The longest that the program waits for a window that is being moved. Switching the kinds takes
+ * 15 to 30 us (H200, CUPTI 13.0, tests/gpu/results/window_costs.json): this much means that CUPTI
+ * is stuck, and once is enough.
+ */
+#define WAIT_NS_MAX 100000000ULL
+
 /* Takes the buffers back from another client that has finished. */
 static void rearm(struct cap_session *s)
 {
@@ -28,41 +35,121 @@ static bool move_window(struct cap_session *s, uint32_t from)
     return atomic_compare_exchange_strong(&s->window, &from, CAP_MOVING);
 }
 
-/* Opens unless it is open or being moved by another thread, which then looks at window_wanted. */
-static void open_window(struct cap_session *s)
+static void end_move(struct cap_session *s, uint32_t to)
 {
-    if (!move_window(s, CAP_SHUT))
-        return;
-    int result = cap_kinds_enable(s);
-    if (result != CUPTI_OK)
-        cap_say("cannot record from here: %s", cap_cupti_explain(result).text);
-    atomic_store(&s->window_opened_ns, cap_cupti_now(s));
-    atomic_store(&s->window, result == CUPTI_OK ? CAP_OPEN : CAP_SHUT);
+    atomic_store(&s->window, to);
+    cap_wake_up(&s->moved);
 }
 
+/* Opens unless it is open or being moved by another thread; false when CUPTI refuses. */
+static bool open_window(struct cap_session *s)
+{
+    if (!move_window(s, CAP_SHUT))
+        return true;
+    const int result = cap_kinds_enable(s);
+    if (result == CUPTI_OK) {
+        atomic_store(&s->window_opened_ns, cap_cupti_now(s));
+        end_move(s, CAP_OPEN);
+        return true;
+    }
+    cap_kinds_disable(s); /* the kinds before the one that was refused */
+    end_move(s, CAP_SHUT);
+    if (atomic_exchange(&s->window_refused, result) != result)
+        cap_say("cannot record from here: %s", cap_cupti_explain(result).text);
+    return false;
+}
+
+/* The flush comes when others may open again: it takes far longer than the move. */
 static void shut_window(struct cap_session *s)
 {
     if (!move_window(s, CAP_OPEN))
         return;
+    if (atomic_load(&s->window_wanted)) { /* who wants it has seen it open, and relies on that */
+        end_move(s, CAP_OPEN);
+        return;
+    }
     cap_kinds_disable(s);
-    s->cupti.flush_all(CUPTI_FLUSH_COMPLETE);
     s->window_shut_ns = cap_cupti_now(s);
-    atomic_store(&s->window, CAP_SHUT);
+    end_move(s, CAP_SHUT);
+    s->cupti.flush_all(CUPTI_FLUSH_COMPLETE);
+}
+
+static uint64_t stamp(const struct cap_session *s)
+{
+    const uint64_t now_ns = cap_cupti_now(s);
+
+    return now_ns ? now_ns : 1;
+}
+
+/* Opens before it returns, whoever is moving the window; what cannot be had in time is missed. */
+static void open_now(struct cap_session *s)
+{
+    uint64_t until_ns = 0;
+    uint64_t not_missing = 0;
+
+    for (;;) {
+        const uint32_t ticket = cap_wake_ticket(&s->moved);
+        if (atomic_load(&s->window) == CAP_OPEN)
+            return;
+        if (!open_window(s))
+            break;
+        if (atomic_load(&s->window) != CAP_MOVING)
+            continue;
+        const uint64_t now_ns = cap_now_ns();
+        if (until_ns == 0)
+            until_ns = now_ns + WAIT_NS_MAX;
+        if (now_ns >= until_ns || atomic_load(&s->missed_from_ns) != 0)
+            break;
+        cap_wake_wait(&s->moved, ticket, until_ns - now_ns);
+    }
+    atomic_compare_exchange_strong(&s->missed_from_ns, &not_missing, stamp(s));
+}
+
+static bool is_early(const struct cap_session *s)
+{
+    return s->opts.delay_ns > 0 && cap_now_ns() < s->ready_ns + s->opts.delay_ns;
 }
 
 void cap_window_want(struct cap_session *s, bool open)
 {
     if (!cap_session_active() || s->opts.plain)
         return;
+    if (!open)
+        atomic_store(&s->unwanted_ns, cap_now_ns());
     atomic_store(&s->window_wanted, open);
+    if (!open && atomic_load(&s->missed_from_ns) != 0)
+        atomic_store(&s->missed_to_ns, stamp(s));
+    if (open && (atomic_load(&s->window) == CAP_OPEN || is_early(s)))
+        return;
     if (open)
-        open_window(s);
+        open_now(s);
+    else if (atomic_load(&s->lingering))
+        return; /* the worker will look */
     cap_wake_up(&s->wake);
+}
+
+/* Shuts a window that is not wanted, when its time is over; how long that still takes [ns]. */
+static uint64_t let_go(struct cap_session *s, uint64_t now_ns)
+{
+    atomic_store(&s->lingering, 0); /* before looking: who wants it no more then wakes us */
+    if (atomic_load(&s->window_wanted) || atomic_load(&s->window) != CAP_OPEN)
+        return FOREVER_NS;
+    const uint64_t until_ns = atomic_load(&s->unwanted_ns) + s->opts.linger_ns;
+    if (until_ns > now_ns) {
+        atomic_store(&s->lingering, 1);
+        return until_ns - now_ns;
+    }
+    if (atomic_load(&s->window_opened_ns) != 0)
+        return 0; /* the stretch before this opening has to be noted first */
+    shut_window(s);
+    return FOREVER_NS;
 }
 
 uint64_t cap_window_step(struct cap_session *s, uint64_t now_ns)
 {
     rearm(s);
+    if (atomic_load(&s->taken_over_ns) != 0)
+        return FOREVER_NS; /* whose records are on is the other client's matter */
     if (s->opts.delay_ns > 0 && !s->delay_over) {
         const uint64_t opens_ns = s->ready_ns + s->opts.delay_ns;
         if (now_ns < opens_ns)
@@ -75,15 +162,13 @@ uint64_t cap_window_step(struct cap_session *s, uint64_t now_ns)
     }
     if (atomic_load(&s->window_wanted))
         open_window(s);
-    else if (atomic_load(&s->window_opened_ns) == 0)
-        shut_window(s);
-    else
-        return 0; /* the stretch before this opening has to be noted first */
+    const uint64_t left_ns = let_go(s, now_ns);
     if (s->opts.duration_ns > 0 && atomic_load(&s->window) == CAP_OPEN) {
         const uint64_t ends_ns = s->opened_mono_ns + s->opts.duration_ns;
-        return ends_ns > now_ns ? ends_ns - now_ns : 1;
+        const uint64_t over_ns = ends_ns > now_ns ? ends_ns - now_ns : 1;
+        return over_ns < left_ns ? over_ns : left_ns;
     }
-    return FOREVER_NS;
+    return left_ns;
 }
 
 static const char *window_spec(const struct cap_session *s)
@@ -93,9 +178,39 @@ static const char *window_spec(const struct cap_session *s)
 
 static const char takeover_text[] = "another CUPTI client took over the buffers";
 
+static uint64_t earlier_after(uint64_t from_ns, uint64_t a_ns, uint64_t b_ns)
+{
+    if (a_ns <= from_ns)
+        return b_ns;
+    return b_ns <= from_ns || a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* Once it is over: missed until the window opened or was not wanted any more. */
+static void note_missed(struct cap_session *s, uint64_t opened_ns, uint64_t now_ns)
+{
+    const uint64_t from_ns = atomic_exchange(&s->missed_from_ns, 0);
+    const int refused = atomic_load(&s->window_refused);
+
+    if (from_ns == 0)
+        return;
+    s->recorder.wanted = true; /* nothing else may be there to say */
+    const uint64_t to_ns = earlier_after(from_ns, opened_ns, atomic_load(&s->missed_to_ns));
+    cap_recorder_gap(&s->recorder, KREACH_GAP_MISSED, (int64_t)from_ns,
+                     (int64_t)(to_ns > from_ns ? to_ns : now_ns),
+                     refused ? cap_cupti_explain(refused).text : "CUPTI was busy");
+}
+
+static bool is_missing(const struct cap_session *s)
+{
+    return atomic_load(&s->window_wanted) && atomic_load(&s->window) != CAP_OPEN;
+}
+
 void cap_window_note(struct cap_session *s)
 {
     const uint64_t opened_ns = atomic_exchange(&s->window_opened_ns, 0);
+
+    if (atomic_load(&s->missed_from_ns) != 0 && !is_missing(s))
+        note_missed(s, opened_ns, stamp(s));
 
     if (s->rearmed_ns) {
         cap_recorder_gap(&s->recorder, KREACH_GAP_TAKEOVER, (int64_t)s->rearmed_from_ns,
@@ -117,10 +232,11 @@ void cap_window_end(struct cap_session *s, uint64_t now_ns)
     const uint64_t taken_ns = atomic_load(&s->taken_over_ns);
 
     cap_window_note(s);
+    note_missed(s, 0, now_ns);
     if (taken_ns != 0)
         cap_recorder_gap(&s->recorder, KREACH_GAP_TAKEOVER, (int64_t)taken_ns, (int64_t)now_ns,
                          takeover_text);
-    if (atomic_load(&s->window) == CAP_SHUT)
+    if (atomic_load(&s->window) != CAP_OPEN)
         cap_recorder_gap(&s->recorder, KREACH_GAP_WINDOW, (int64_t)s->window_shut_ns,
                          (int64_t)now_ns, window_spec(s));
 }

@@ -144,7 +144,7 @@ static void tick(struct cap_session *s)
         write_plain(s);
         return;
     }
-    if (atomic_load(&s->pool.requests) == 0)
+    if (atomic_load(&s->pool.requests) == 0 && !cap_recorder_has_news(&s->recorder))
         return;
     /* While another client has the callbacks, a flush would hand its buffers over. */
     if (cap_pool_outstanding(&s->pool) > 0 && atomic_load(&s->taken_over_ns) == 0)
@@ -175,12 +175,12 @@ static void force_buffers(struct cap_session *s)
     cap_recorder_lost(&s->recorder, KREACH_LOST_TAKEOVER, 0, 0, detail);
 }
 
-static void collect_the_rest(struct cap_session *s)
+/* What CUPTI still has. A flush can block where the GPU was never used: CUPTI then asked nothing.
+ */
+static void take_the_rest(struct cap_session *s)
 {
     enum kreach_loss untimed = KREACH_LOST_ZERO_TIME;
 
-    if (atomic_load(&s->pool.requests) == 0)
-        return; /* a flush can block where the GPU was never used */
     if (atomic_load(&s->taken_over_ns) == 0) {
         enter_cupti(s);
         cap_cuda_synchronize(s->exit_context, s->recorder.devices, s->recorder.n_devices);
@@ -194,6 +194,14 @@ static void collect_the_rest(struct cap_session *s)
         }
     }
     take_buffers(s, untimed);
+}
+
+static void collect_the_rest(struct cap_session *s)
+{
+    if (atomic_load(&s->pool.requests) > 0)
+        take_the_rest(s);
+    else if (!cap_recorder_has_news(&s->recorder))
+        return;
     enter_cupti(s);
     const uint64_t now_ns = cap_cupti_now(s);
     leave_cupti(s);

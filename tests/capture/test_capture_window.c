@@ -17,25 +17,25 @@ static const struct window {
     unsigned window_gaps;
     uint64_t end;
 } windows[] = {
-    { "inside a range only", "range=step",
+    { "inside a range only", "range=step,linger=0",
       "init kernels=10 push=step kernels=20 pop sync sleep=200 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
-    { "inside each range of the name", "range=step",
+    { "inside each range of the name", "range=step,linger=0",
       "init push=step kernels=1 pop sync sleep=100 kernels=100 push=other kernels=100 push=step "
       "kernels=2 pop pop sync sleep=100 push=step kernels=4 pop sync sleep=100 return=0",
       7, 4, KREACH_END_EXIT },
-    { "a range that began before CUDA did", "range=all",
+    { "a range that began before CUDA did", "range=all,linger=0",
       "push=all init kernels=20 pop sync sleep=100 kernels=40 return=0", 20, 1, KREACH_END_EXIT },
-    { "a range of a domain, by registered string", "range=step",
+    { "a range of a domain, by registered string", "range=step,linger=0",
       "init kernels=10 dpush=step kernels=20 dpop sync sleep=100 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
-    { "a start/end range", "range=step",
+    { "a start/end range", "range=step,linger=0",
       "init kernels=10 start=step kernels=20 end sync sleep=100 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
-    { "a name with a comma", "range=a\\,b",
+    { "a name with a comma", "range=a\\,b,linger=0",
       "init kernels=10 push=a,b kernels=20 pop sync sleep=100 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
-    { "between cudaProfilerStart and Stop", "profiler-api",
+    { "between cudaProfilerStart and Stop", "profiler-api,linger=0",
       "init kernels=10 profstart kernels=20 profstop sync sleep=100 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
     { "after a delay", "delay=0.2,flush=0.05", "init kernels=10 sleep=500 kernels=20 return=0", 20,
@@ -45,6 +45,15 @@ static const struct window {
     { "for a while after a delay", "delay=0.3,duration=0.3,flush=0.05",
       "init kernels=1 sleep=450 kernels=2 sleep=500 kernels=4 return=0", 2, 1, KREACH_END_WINDOW },
 };
+
+static unsigned count_gaps(const struct read_file *f, uint64_t kind)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < f->n_gaps; i++)
+        n += f->gaps[i].kind == kind;
+    return n;
+}
 
 static void a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest(void **state)
 {
@@ -203,9 +212,135 @@ static void memory_stays_flat_over_ten_thousand_windows(void **state)
     scene_free(o);
 }
 
+/* Windows of the same name that follow each other faster than CUPTI can be moved. */
+static void no_window_is_lost_while_the_one_before_is_being_shut(void **state)
+{
+    static const struct {
+        const char *fake, *options;
+    } cases[] = {
+        { "late_ms=3", "range=window,linger=0,flush=0.05" },
+        { "move_us=500", "range=window,linger=0,flush=0.05" },
+        { "late_ms=3,move_us=500", "range=window,flush=0.05" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(&(struct scene){ .fake = cases[i].fake,
+                                                       .options = cases[i].options,
+                                                       .ops = "init windows=200 return=0" });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, 2 * 200);
+        assert_int_equal(count_gaps(f, KREACH_GAP_MISSED), 0);
+        assert_int_equal(f->n_lost, 0);
+        scene_free(o);
+    }
+}
+
+/* Ranges that come again soon cost no move; what ran between them is there, with the ranges. */
+static void a_window_that_is_wanted_again_soon_is_never_shut(void **state)
+{
+    static const struct {
+        const char *options, *ops, *range;
+    } cases[] = {
+        { "range=step,linger=0.3",
+          "init kernels=10 push=step kernels=20 pop sync sleep=20 kernels=40 push=step kernels=80 "
+          "pop sync sleep=900 kernels=160 return=0",
+          "step" },
+        { "profiler-api,linger=0.3",
+          "init kernels=10 profstart kernels=20 profstop sync sleep=20 kernels=40 profstart "
+          "profstart kernels=80 profstop profstop sync sleep=900 kernels=160 return=0",
+          "cudaProfilerStart" },
+    };
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .options = cases[i].options, .ops = cases[i].ops });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, 20 + 40 + 80);
+        assert_int_equal(count_gaps(f, KREACH_GAP_WINDOW), 2);
+        assert_int_equal(f->n_ranges, 2);
+        assert_string_equal(f->ranges[0].name, cases[i].range);
+        assert_string_equal(f->ranges[1].name, cases[i].range);
+        assert_true(kreach_read_info(f, "window_linger_ns", text, sizeof text));
+        assert_string_equal(text, "300000000");
+        scene_free(o);
+    }
+}
+
+/*
+ * CUPTI takes two seconds to switch the kinds off: the program waits a moment and goes on. The
+ * fake lets no launch pass meanwhile.
+ */
+static void what_a_stuck_cupti_keeps_from_a_window_is_a_gap_of_its_own(void **state)
+{
+    static const struct {
+        const char *ops;
+        uint64_t kernels;
+        uint64_t least_ms, most_ms;
+    } cases[] = {
+        { "init kernels=1 push=step kernels=5 pop sleep=50 push=step sleep=200 pop sleep=900 "
+          "push=step kernels=7 pop return=0",
+          12, 190, 700 },
+        { "init kernels=1 push=step kernels=5 pop sleep=50 push=step sleep=900 kernels=9 pop "
+          "return=0",
+          14, 500, 1800 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(&(struct scene){ .fake = "move_us=800000,move_once=1",
+                                                       .options = "range=step,linger=0,flush=0.05",
+                                                       .ops = cases[i].ops });
+        struct read_file *f = scene_file(o);
+        uint64_t missed_ms = 0;
+
+        for (unsigned k = 0; k < f->n_gaps; k++) {
+            if (f->gaps[k].kind == KREACH_GAP_MISSED)
+                missed_ms += (uint64_t)(f->gaps[k].to_ns - f->gaps[k].from_ns) / 1000000;
+        }
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, cases[i].kernels);
+        assert_int_equal(count_gaps(f, KREACH_GAP_MISSED), 1);
+        assert_in_range(missed_ms, cases[i].least_ms, cases[i].most_ms);
+        scene_free(o);
+    }
+}
+
+static void a_window_that_cupti_refuses_is_a_gap_with_the_reason(void **state)
+{
+    struct outcome *o = scene_run(
+        &(struct scene){ .fake = "enable=35",
+                         .options = "range=step,flush=0.05",
+                         .ops = "init push=step kernels=5 sleep=20 pop push=step kernels=5 pop "
+                                "sleep=100 push=step kernels=5 return=0" });
+    struct read_file *f = scene_file(o);
+    const char *said = strstr(o->stderr_text, "cannot record from here");
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_int_equal(f->kernels, 0);
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "cannot record from here"));
+    assert_in_range(count_gaps(f, KREACH_GAP_MISSED), 2, 3);
+    for (unsigned i = 0; i < f->n_gaps; i++)
+        assert_true(f->gaps[i].kind != KREACH_GAP_MISSED ||
+                    strstr(f->gaps[i].detail, "only administrators") != NULL);
+    scene_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_window_that_is_wanted_again_soon_is_never_shut),
+        cmocka_unit_test(what_a_stuck_cupti_keeps_from_a_window_is_a_gap_of_its_own),
+        cmocka_unit_test(a_window_that_cupti_refuses_is_a_gap_with_the_reason),
+        cmocka_unit_test(no_window_is_lost_while_the_one_before_is_being_shut),
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),

@@ -14,9 +14,10 @@
  *   per_thread=0         one buffer for all threads
  *   hang=1               a complete flush never returns; hang=2: the forced one
  *   slow_ms=N            every flush takes that long
- *   cost_us=N            a kernel's launch takes so much longer while it is recorded
- *   garbage=1            a buffer's records cannot be walked to the end
- *   twice=1              every buffer is delivered twice
+ *   late_ms=N            every flush returns so much later; others can go on meanwhile
+ *   move_us=N            switching a kind on or off takes that long; move_once=1: the first time
+ * off cost_us=N            a kernel's launch takes so much longer while it is recorded garbage=1 a
+ * buffer's records cannot be walked to the end twice=1              every buffer is delivered twice
  *   no_time=1            cuptiGetTimestamp fails
  *   strict=1             a flush before any buffer was asked for never returns
  *   bare=1               whoever enables a callback or records of calls ends the process
@@ -309,7 +310,7 @@ static void put_kernel(const struct fake_work *w, uint32_t node, uint64_t start_
                               .correlation = w->correlation,
                               .name = w->name,
                               .graph_node = w->what == FAKE_GRAPH ? 100 + node : 0,
-                              .graph = w->what == FAKE_GRAPH ? 7 : 0 };
+                              .graph = w->what == FAKE_GRAPH ? FAKE_GRAPH_ID : 0 };
     const uint64_t real_end_ns = k.end;
 
     spoil(&k.start, &k.end);
@@ -378,7 +379,7 @@ static void put_graph(const struct fake_work *w)
                                  .start = w->start_ns,
                                  .end = w->end_ns,
                                  .device = w->device,
-                                 .graph = 7,
+                                 .graph = FAKE_GRAPH_ID,
                                  .context = w->device + 1,
                                  .stream = w->stream };
         put(&g, sizeof g, g.kind, w->end_ns);
@@ -519,6 +520,18 @@ int cuptiActivityRegisterCallbacks(cupti_request_fn *req, cupti_complete_fn *com
     return CUPTI_OK;
 }
 
+/* Switching takes its time, with the lock held. */
+static void move_slowly(bool on)
+{
+    static bool moved;
+    const long us = fake_setting("move_us", 0);
+
+    if (us == 0 || (fake_setting("move_once", 0) && (on || moved)))
+        return;
+    moved = !on;
+    usleep((useconds_t)us);
+}
+
 API int cuptiActivityEnable(uint32_t kind);
 int cuptiActivityEnable(uint32_t kind)
 {
@@ -529,6 +542,7 @@ int cuptiActivityEnable(uint32_t kind)
     if (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER)
         want_bare("records of calls");
     acquire("Enable");
+    move_slowly(true);
     if (kind < KINDS)
         enabled[kind] = true;
     release();
@@ -539,6 +553,7 @@ API int cuptiActivityDisable(uint32_t kind);
 int cuptiActivityDisable(uint32_t kind)
 {
     acquire("Disable");
+    move_slowly(false);
     if (kind < KINDS)
         enabled[kind] = false;
     release();
@@ -579,8 +594,10 @@ int cuptiActivityFlushAll(uint32_t flag)
     }
     if (complete)
         deliver(flag == CUPTI_FLUSH_FORCED ? FORCED : COMPLETE);
-    atomic_fetch_sub(&flushing, 1);
     release();
+    if (fake_setting("late_ms", 0))
+        usleep((useconds_t)fake_setting("late_ms", 0) * 1000);
+    atomic_fetch_sub(&flushing, 1);
     return CUPTI_OK;
 }
 
