@@ -205,7 +205,7 @@ static void close_device(struct making *m, uint32_t device)
     struct kr_device_account *d = &m->out->devices[m->out->n_devices++];
 
     d->device = device;
-    set_time(&d->time, window_ns(m->window), s->busy_ns, s->kind_sum_ns);
+    set_time(&d->time, window_ns(m->window) - s->paused_ns, s->busy_ns, s->kind_sum_ns);
     kr_time_add(&m->out->time, &d->time);
     d->collective_ns = s->collective_ns;
     d->collective_exposed_ns = s->collective_exposed_ns;
@@ -256,9 +256,10 @@ static bool close_steps(struct making *m, struct kr_err *err)
         const uint64_t length_ns = (uint64_t)w->steps[i].end_ns - (uint64_t)w->steps[i].start_ns;
         struct kr_portion portions[KR_CLASS_COUNT];
 
-        set_time(&a->steps[i].time, length_ns * a->n_devices, from->busy_ns, from->kind_sum_ns);
+        set_time(&a->steps[i].time, length_ns * a->n_devices - from->paused_ns, from->busy_ns,
+                 from->kind_sum_ns);
         a->steps[i].count = from->count;
-        a->empty_steps += from->count == 0;
+        a->empty_steps += from->count == 0 && from->paused_ns == 0;
         for (uint32_t cls = 0; cls < KR_CLASS_COUNT; cls++)
             portions[cls] = (struct kr_portion){ from->share[cls], 0, cls };
         kr_apportion(portions, KR_CLASS_COUNT, from->busy_ns, order_ids, NULL);

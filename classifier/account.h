@@ -15,7 +15,8 @@
 #include "window.h"
 
 struct kr_time {
-    uint64_t wall_ns; /* window length times number of devices */
+    uint64_t wall_ns; /* window length times number of devices, without what was not recorded:
+                         pauses in which the device did nothing that is known of */
     uint64_t busy_ns; /* union of work per device */
     uint64_t idle_ns; /* wall - busy */
     uint64_t kernel_sum_ns, memcpy_sum_ns, memset_sum_ns; /* sums of (clipped) durations */
@@ -100,7 +101,7 @@ struct kr_account {
     size_t n_devices;
     struct kr_step_account *steps; /* one for each step of the window */
     size_t n_steps;
-    size_t empty_steps; /* steps in which no work starts */
+    size_t empty_steps; /* steps in which no work starts, although they were recorded */
 };
 
 /* A kernel waited for others when its longest launch is this many times its median one ... */

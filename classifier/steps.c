@@ -18,19 +18,21 @@ struct mark {
     uint32_t thread;
     uint32_t name;
     bool on_device;
-    int64_t number;
+    int64_t number; /* UNCOUNTED: their order numbers them */
     int64_t start_ns, end_ns;
 };
+
+#define UNCOUNTED INT64_C(-1)
 
 /* marks[first .. first + n): one pattern on one thread. */
 struct family {
     size_t first, n;
     uint64_t length_ns;
-    bool is_profiler_step;
+    bool is_chosen; /* somebody calls these steps: torch.profiler, or who timed them */
 };
 
 struct name_facts {
-    uint32_t pattern; /* KR_STR_NONE: not a counting name */
+    uint32_t pattern; /* KR_STR_NONE: marks no step */
     int64_t number;
     bool known;
 };
@@ -57,11 +59,24 @@ static bool is_word(char c)
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
 }
 
+/* The name with digit runs written '*'; pattern has room for len + 1 bytes. */
+static void make_pattern(const char *name, size_t len, char *pattern)
+{
+    size_t out = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (!is_digit(name[i]))
+            pattern[out++] = name[i];
+        else if (i == 0 || !is_digit(name[i - 1]))
+            pattern[out++] = '*';
+    }
+    pattern[out] = '\0';
+}
+
 bool kr_steps_counting_name(const char *name, size_t len, char *pattern, int64_t *number)
 {
     size_t end = len;
     size_t begin;
-    size_t out = 0;
 
     while (end > 0 && !is_word(name[end - 1]))
         end--;
@@ -73,14 +88,17 @@ bool kr_steps_counting_name(const char *name, size_t len, char *pattern, int64_t
     *number = 0;
     for (size_t i = begin; i < end; i++)
         *number = *number * 10 + (name[i] - '0');
-    for (size_t i = 0; i < len; i++) {
-        if (!is_digit(name[i]))
-            pattern[out++] = name[i];
-        else if (i == 0 || !is_digit(name[i - 1]))
-            pattern[out++] = '*';
-    }
-    pattern[out] = '\0';
+    make_pattern(name, len, pattern);
     return true;
+}
+
+/* Names of the steps that the recording itself was timed by, which need not count. */
+static bool is_timed_name(const struct finder *f, const char *name, size_t len, char *pattern)
+{
+    const char *label = f->t->source.steps.label;
+
+    make_pattern(name, len, pattern);
+    return *label && strcmp(pattern, label) == 0;
 }
 
 static bool learn_name(struct finder *f, uint32_t id, struct kr_err *err)
@@ -93,8 +111,11 @@ static bool learn_name(struct finder *f, uint32_t id, struct kr_err *err)
     facts->pattern = KR_STR_NONE;
     if (!kr_grow(&f->scratch, &f->cap_scratch, len + 1, 1, SIZE_MAX / 2, err))
         return false;
-    if (!kr_steps_counting_name(name, len, f->scratch, &facts->number))
-        return true;
+    if (!kr_steps_counting_name(name, len, f->scratch, &facts->number)) {
+        if (!is_timed_name(f, name, len, f->scratch))
+            return true;
+        facts->number = UNCOUNTED;
+    }
     facts->pattern = kr_strpool_intern(f->patterns, f->scratch, strlen(f->scratch), err);
     return facts->pattern != KR_STR_NONE;
 }
@@ -134,7 +155,8 @@ static bool collect_marks(struct finder *f, struct kr_err *err)
 
         if (!f->facts[a->name].known && !learn_name(f, a->name, err))
             return false;
-        if (f->facts[a->name].pattern == KR_STR_NONE)
+        if (f->facts[a->name].pattern == KR_STR_NONE ||
+            (a->on_device && f->facts[a->name].number == UNCOUNTED))
             continue;
         *mark = (struct mark){ .pattern = f->facts[a->name].pattern,
                                .thread = a->on_device ? 0 : a->thread,
@@ -151,8 +173,10 @@ static bool collect_marks(struct finder *f, struct kr_err *err)
 }
 
 /* Host marks of one family count upwards and do not overlap, or they are no steps. */
-static bool counts_up(const struct mark *marks, size_t n)
+static bool counts_up(struct mark *marks, size_t n)
 {
+    for (size_t i = 0; i < n && marks[i].number == UNCOUNTED; i++)
+        marks[i].number = (int64_t)i;
     for (size_t i = 1; i < n; i++) {
         if (marks[i].number <= marks[i - 1].number || marks[i].start_ns < marks[i - 1].end_ns)
             return false;
@@ -183,15 +207,15 @@ static void merge_device_marks(struct finder *f)
 
 static void keep_family(struct finder *f, struct family family)
 {
+    const char *pattern = kr_strpool_get(f->patterns, f->marks[family.first].pattern, NULL);
     size_t i = f->n_families;
 
     for (size_t j = 0; j < family.n; j++)
         family.length_ns += (uint64_t)f->marks[family.first + j].end_ns -
                             (uint64_t)f->marks[family.first + j].start_ns;
-    family.is_profiler_step =
-        strcmp(kr_strpool_get(f->patterns, f->marks[family.first].pattern, NULL), PROFILER_STEP) ==
-        0;
-    if (family.is_profiler_step)
+    family.is_chosen =
+        strcmp(pattern, PROFILER_STEP) == 0 || strcmp(pattern, f->t->source.steps.label) == 0;
+    if (family.is_chosen)
         family.length_ns = UINT64_MAX; /* always among those measured */
     if (i == MAX_FAMILIES && f->families[--i].length_ns >= family.length_ns)
         return;
@@ -219,7 +243,7 @@ static void collect_families(struct finder *f)
     size_t n;
 
     for (size_t i = 0; i < f->n_marks; i += n) {
-        const struct mark *mark = &f->marks[i];
+        struct mark *mark = &f->marks[i];
 
         n = run_length(mark, f->n_marks - i);
         if (!mark->on_device)
@@ -356,7 +380,7 @@ static uint64_t covered_ns(const struct kr_span *spans, size_t n)
     return total;
 }
 
-/* Better: ProfilerStep, then more than one instance, then more work; more steps where that ties. */
+/* Better: chosen steps, then more than one instance, then more work; more steps where that ties. */
 struct candidate {
     const struct family *family;
     struct kr_span *spans;
@@ -369,8 +393,8 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
         return true;
     if ((a->family->n > 1) != (b->family->n > 1))
         return a->family->n > 1;
-    if (a->family->is_profiler_step != b->family->is_profiler_step)
-        return a->family->is_profiler_step;
+    if (a->family->is_chosen != b->family->is_chosen)
+        return a->family->is_chosen;
     if (a->work_ns / 50 * 49 <= b->work_ns && b->work_ns / 50 * 49 <= a->work_ns)
         return a->family->n > b->family->n;
     return a->work_ns > b->work_ns;

@@ -100,6 +100,26 @@ static void add_to_step(const struct kr_sweep *s, struct kr_sweep_step *step, ui
         step->kind_sum_ns[i] += dur_ns * s->active_kind[i];
 }
 
+/* Books the part of an idle stretch from now to stop_ns in which nothing was recorded. */
+static void skip_pauses(struct kr_sweep *s, struct kr_sweep_step *step, int64_t stop_ns)
+{
+    const struct kr_timeline *t = s->timeline;
+
+    while (s->pause < t->n_pauses && t->pauses[s->pause].end_ns <= s->now_ns)
+        s->pause++;
+    for (size_t i = s->pause; i < t->n_pauses && t->pauses[i].start_ns < stop_ns; i++) {
+        const struct kr_pause *p = &t->pauses[i];
+        const int64_t from_ns = p->start_ns > s->now_ns ? p->start_ns : s->now_ns;
+        const int64_t to_ns = p->end_ns < stop_ns ? p->end_ns : stop_ns;
+        const uint64_t paused_ns = (uint64_t)to_ns - (uint64_t)from_ns;
+
+        s->paused_ns += paused_ns;
+        s->idle_paused_ns += paused_ns;
+        if (step)
+            step->paused_ns += paused_ns;
+    }
+}
+
 /* Books the stretch from now to `until`, in which nothing starts or ends. */
 static void advance(struct kr_sweep *s, int64_t until_ns)
 {
@@ -119,6 +139,8 @@ static void advance(struct kr_sweep *s, int64_t until_ns)
                 s->collective_exposed_ns += dur_ns;
             if (step)
                 add_to_step(s, step, dur_ns, share);
+        } else {
+            skip_pauses(s, step, stop_ns);
         }
         s->now_ns = stop_ns;
     }
@@ -141,20 +163,22 @@ static void end_earliest(struct kr_sweep *s)
     advance(s, ended.end_ns);
     site->share += s->integral;
     count_active(s, site, UINT32_MAX);
-    if (!s->active)
+    if (!s->active) {
         s->idle_since_ns = s->now_ns;
+        s->idle_paused_ns = 0;
+    }
 }
 
 /* Idle time that ends with this event: was the device waiting for the launch itself? */
 static void close_gap(struct kr_sweep *s, const struct kr_event *e, int64_t start_ns)
 {
-    const uint64_t gap_ns = (uint64_t)start_ns - (uint64_t)s->idle_since_ns;
+    const uint64_t gap_ns = (uint64_t)start_ns - (uint64_t)s->idle_since_ns - s->idle_paused_ns;
     struct kr_gaps *gaps = &s->gaps;
 
     if (!gap_ns)
         return;
     gaps->count++;
-    if (e->lead_ns == KR_LEAD_UNKNOWN) {
+    if (e->lead_ns == KR_LEAD_UNKNOWN || s->idle_paused_ns) {
         gaps->unknown_ns += gap_ns;
         if (gap_ns <= KR_GAP_SHORT_NS)
             gaps->unknown_short_ns += gap_ns;
@@ -223,6 +247,9 @@ static void forget_device(struct kr_sweep *s)
     s->gaps = (struct kr_gaps){ 0 };
     s->now_ns = s->window->start_ns;
     s->idle_since_ns = s->window->start_ns;
+    s->idle_paused_ns = 0;
+    s->paused_ns = 0;
+    s->pause = 0;
     s->integral = 0;
     s->step = 0;
 }
@@ -249,7 +276,7 @@ bool kr_sweep_device(struct kr_sweep *s, const uint32_t *order, size_t n, struct
     while (s->n_heap)
         end_earliest(s);
     advance(s, w->end_ns);
-    s->gaps.tail_ns = (uint64_t)w->end_ns - (uint64_t)s->idle_since_ns;
+    s->gaps.tail_ns = (uint64_t)w->end_ns - (uint64_t)s->idle_since_ns - s->idle_paused_ns;
     return true;
 }
 

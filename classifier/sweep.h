@@ -24,6 +24,7 @@ struct kr_sweep_site {
 struct kr_sweep_step {
     kr_fixed share[KR_CLASS_COUNT];
     uint64_t busy_ns, kind_sum_ns[KR_KIND_COUNT], count;
+    uint64_t paused_ns; /* not busy and not recorded */
 };
 
 struct kr_sweep {
@@ -36,12 +37,15 @@ struct kr_sweep {
     /* Found, of one device */
     size_t n_met;
     uint64_t busy_ns, kind_sum_ns[KR_KIND_COUNT];
+    uint64_t paused_ns; /* not busy and not recorded */
     uint64_t collective_ns, collective_exposed_ns;
     struct kr_gaps gaps;
     /* State */
     int64_t now_ns;
     int64_t idle_since_ns;
-    kr_fixed integral; /* F(now) */
+    uint64_t idle_paused_ns; /* of the idle time since then: not recorded */
+    size_t pause;            /* the first that has not ended */
+    kr_fixed integral;       /* F(now) */
     uint32_t active, active_cls[KR_CLASS_COUNT], active_kind[KR_KIND_COUNT], active_collective;
     size_t step;
     struct kr_sweep_end *heap; /* running work, earliest end on top */

@@ -13,6 +13,8 @@
 
 /* Work items of a step within this share of the median [1/count] make it a step like the others. */
 enum { COUNT_TOLERANCE = 50 };
+/* Steps that must follow each other without a pause, to be taken alone. */
+enum { MIN_UNPAUSED = 3 };
 /* A first step longer than 5/4 of the later ones is warm-up. */
 enum { SLOW_NUM = 5, SLOW_DEN = 4 };
 
@@ -176,23 +178,63 @@ static bool is_warm_up(const struct contents *c, size_t step, size_t end)
     return c->spans_ns[step] / SLOW_NUM > median_of(c->spans_ns, step + 1, end) / SLOW_DEN;
 }
 
-/* Narrows [first, end) to the steps that are alike: see kr_window_choose. */
-static void trim_steps(const struct contents *c, size_t n, size_t *first, size_t *end)
+/* steps[first .. end). */
+struct run {
+    size_t first, end;
+};
+
+/* The steps of a run that are alike: see kr_window_choose. */
+static struct run trim_steps(const struct contents *all, struct run run)
 {
-    *first = 0;
-    *end = n;
-    if (n < 2 || (n > 2 && !counts_agree(c->counts, n)))
-        return;
+    const struct contents c = { all->counts + run.first, all->spans_ns + run.first };
+    const size_t n = run.end - run.first;
+    size_t first = 0;
+    size_t end = n;
+
+    if (n < 2 || (n > 2 && !counts_agree(c.counts, n)))
+        return run;
     if (n == 2) {
         /* Of two unlike counts nothing says which is the odd one. */
-        *first = within(c->counts[0], c->counts[1]) && is_warm_up(c, 0, n);
-        return;
+        first = within(c.counts[0], c.counts[1]) && is_warm_up(&c, 0, n);
+        return (struct run){ run.first + first, run.end };
     }
-    if (c->counts[n - 1] < median_of(c->counts, 0, n - 1) &&
-        !within(c->counts[n - 1], median_of(c->counts, 0, n - 1)))
-        --*end;
-    while (*first < n / 2 && *first + 1 < *end && is_warm_up(c, *first, *end))
-        ++*first;
+    if (c.counts[n - 1] < median_of(c.counts, 0, n - 1) &&
+        !within(c.counts[n - 1], median_of(c.counts, 0, n - 1)))
+        end--;
+    while (first < n / 2 && first + 1 < end && is_warm_up(&c, first, end))
+        first++;
+    return (struct run){ run.first + first, run.first + end };
+}
+
+/* Longer than the other, the steps beside pauses left out: work of theirs may be missing. */
+static void keep_longer(const struct kr_steps *steps, struct run run, struct run *best)
+{
+    if (run.first == run.end)
+        return;
+    run.first += run.first > 0;
+    run.end -= run.end < steps->n;
+    if (run.end > run.first && run.end - run.first > best->end - best->first)
+        *best = run;
+}
+
+/* The longest run of steps without a pause; all steps where there is none worth the name. */
+static struct run unpaused_run(const struct kr_timeline *t, const struct kr_steps *steps)
+{
+    struct run best = { 0 };
+    size_t first = 0;
+    size_t pause = 0;
+
+    for (size_t i = 0; i < steps->n; i++) {
+        while (pause < t->n_pauses && t->pauses[pause].end_ns <= steps->items[i].start_ns)
+            pause++;
+        if (pause == t->n_pauses || t->pauses[pause].start_ns >= steps->items[i].end_ns)
+            continue;
+        keep_longer(steps, (struct run){ first, i }, &best);
+        first = i + 1;
+    }
+    if (first < steps->n)
+        keep_longer(steps, (struct run){ first, steps->n }, &best);
+    return best.end - best.first >= MIN_UNPAUSED ? best : (struct run){ 0, steps->n };
 }
 
 /* What kr_window_choose gathers once. */
@@ -221,23 +263,35 @@ static void use_stretch(struct kr_window *w, enum kr_window_kind kind, int64_t s
     w->end_ns = end_ns;
 }
 
-/* Takes over steps[first, end). */
-static bool use_steps(struct kr_window *w, const struct kr_steps *steps, size_t first, size_t end,
+/* True for a step that began while nothing was recorded; *pause moves on with the steps. */
+static bool begins_paused(const struct kr_timeline *t, const struct kr_step *step, size_t *pause)
+{
+    while (*pause < t->n_pauses && t->pauses[*pause].end_ns <= step->start_ns)
+        ++*pause;
+    return *pause < t->n_pauses && t->pauses[*pause].start_ns <= step->start_ns;
+}
+
+/* Takes over steps[first, end), but for those that were not recorded. */
+static bool use_steps(struct kr_window *w, const struct choice *c, size_t first, size_t end,
                       struct kr_err *err)
 {
+    size_t pause = 0;
+
     w->steps = kr_xcalloc(end - first, sizeof *w->steps, err);
     if (!w->steps)
         return false;
-    if (end > first)
-        memcpy(w->steps, steps->items + first, (end - first) * sizeof *w->steps);
-    w->n_steps = end - first;
-    w->steps_from = end > first ? steps->from : KR_STEPS_NONE;
+    for (size_t i = first; i < end; i++) {
+        if (!begins_paused(c->t, &c->steps.items[i], &pause))
+            w->steps[w->n_steps++] = c->steps.items[i];
+    }
+    w->steps_from = w->n_steps ? c->steps.from : KR_STEPS_NONE;
     return true;
 }
 
 /* The steps that lie wholly in the window. */
-static bool use_steps_inside(struct kr_window *w, const struct kr_steps *steps, struct kr_err *err)
+static bool use_steps_inside(struct kr_window *w, const struct choice *c, struct kr_err *err)
 {
+    const struct kr_steps *steps = &c->steps;
     size_t first = 0;
     size_t end = steps->n;
 
@@ -245,26 +299,30 @@ static bool use_steps_inside(struct kr_window *w, const struct kr_steps *steps, 
         first++;
     while (end > first && steps->items[end - 1].end_ns > w->end_ns)
         end--;
-    return use_steps(w, steps, first, end, err);
+    return use_steps(w, c, first, end, err);
 }
 
 static bool choose_all(const struct choice *c, struct kr_window *w, struct kr_err *err)
 {
     use_stretch(w, KR_WINDOW_ALL, c->first_ns, c->last_ns);
     say(w, "all device work%s%s", c->steps.n ? "; " : "", c->steps.how);
-    return use_steps_inside(w, &c->steps, err);
+    return use_steps_inside(w, c, err);
 }
 
-static void describe_steady(const struct choice *c, size_t first, size_t end, struct kr_window *w)
+/* `taken` of the steps without a pause among them. */
+static void describe_steady(const struct choice *c, struct run unpaused, struct run taken,
+                            struct kr_window *w)
 {
-    if (end - first < c->steps.n)
-        say(w, "%zu of ", end - first);
+    if (taken.end - taken.first < c->steps.n)
+        say(w, "%zu of ", taken.end - taken.first);
     say(w, "%s", c->steps.how);
-    if (first)
+    if (unpaused.end - unpaused.first < c->steps.n)
+        say(w, "; the longest run without a pause");
+    if (taken.first > unpaused.first)
         say(w, "; warm-up left out");
-    if (end < c->steps.n)
+    if (taken.end < unpaused.end)
         say(w, "; incomplete last one left out");
-    if (end - first < 2)
+    if (taken.end - taken.first < 2)
         say(w, "; one step shows no spread");
 }
 
@@ -273,19 +331,19 @@ static bool choose_steady(const struct choice *c, struct kr_window *w, struct kr
     const struct kr_steps *steps = &c->steps;
     struct contents contents = { 0 };
     bool done = measure_steps(c->t, steps, &contents, err);
-    size_t first;
-    size_t end;
 
     if (done && !steps->n) {
         use_stretch(w, KR_WINDOW_STEADY, c->first_ns, c->last_ns);
         say(w, "no repeating step found; all work is used");
     } else if (done) {
-        trim_steps(&contents, steps->n, &first, &end);
-        use_stretch(w, KR_WINDOW_STEADY, steps->items[first].start_ns,
-                    steps->items[end - 1].end_ns);
-        w->dropped_steps = steps->n - (end - first);
-        describe_steady(c, first, end, w);
-        done = use_steps(w, steps, first, end, err);
+        const struct run unpaused = unpaused_run(c->t, steps);
+        const struct run taken = trim_steps(&contents, unpaused);
+
+        use_stretch(w, KR_WINDOW_STEADY, steps->items[taken.first].start_ns,
+                    steps->items[taken.end - 1].end_ns);
+        w->dropped_steps = steps->n - (taken.end - taken.first);
+        describe_steady(c, unpaused, taken, w);
+        done = use_steps(w, c, taken.first, taken.end, err);
     }
     free(contents.counts);
     free(contents.spans_ns);
@@ -297,6 +355,7 @@ static bool choose_step(const struct choice *c, const char *text, struct kr_wind
 {
     const struct kr_steps *steps = &c->steps;
     int64_t number = 0;
+    size_t pause = 0;
     size_t i = 0;
 
     for (const char *s = text; *s; s++) {
@@ -315,9 +374,12 @@ static bool choose_step(const struct choice *c, const char *text, struct kr_wind
         return kr_fail(err, KR_EINPUT, "no step %lld; steps are %lld..%lld", (long long)number,
                        (long long)steps->items[0].number,
                        (long long)steps->items[steps->n - 1].number);
+    if (begins_paused(c->t, &steps->items[i], &pause))
+        return kr_fail(err, KR_EINPUT, "step %lld was not recorded: it lies in a pause",
+                       (long long)number);
     use_stretch(w, KR_WINDOW_STEP, steps->items[i].start_ns, steps->items[i].end_ns);
     say(w, "step %lld of %s", (long long)number, steps->how);
-    return use_steps(w, steps, i, i + 1, err);
+    return use_steps(w, c, i, i + 1, err);
 }
 
 static int64_t annotation_end_ns(const struct kr_annotation *a)
@@ -486,7 +548,7 @@ static bool choose_time(const struct choice *c, const char *text, struct kr_wind
         return kr_fail(err, KR_EINPUT, "no work in time:%.60s; work lasts from 0 to %.3fms", text,
                        (double)((uint64_t)c->last_ns - (uint64_t)c->first_ns) / 1e6);
     say(w, "time %.120s after the first work", text);
-    return use_steps_inside(w, &c->steps, err);
+    return use_steps_inside(w, c, err);
 }
 
 static bool choose(const struct choice *c, const char *spec, struct kr_window *w,
@@ -559,18 +621,25 @@ void kr_window_free(struct kr_window *w)
 #define PLAIN_STEP_MAX_RATIO 1.5
 #define STEPS_MIN_COVER_FRAC 0.9
 
+static double covered_by_steps_ns(const struct kr_window *w)
+{
+    double covered_ns = 0;
+
+    for (size_t i = 0; i < w->n_steps; i++)
+        covered_ns += (double)(w->steps[i].end_ns - w->steps[i].start_ns);
+    return covered_ns;
+}
+
 bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_ns,
                                 struct kr_err *err)
 {
-    double covered_ns = 0;
+    const double covered_ns = covered_by_steps_ns(w);
     double mean_ns;
 
     if (!w->n_steps)
         return kr_fail(
             err, KR_EARG,
             "a plain step time needs steps to compare with, and the window has none (%s)", w->how);
-    for (size_t i = 0; i < w->n_steps; i++)
-        covered_ns += (double)(w->steps[i].end_ns - w->steps[i].start_ns);
     if (covered_ns < STEPS_MIN_COVER_FRAC * (double)(w->end_ns - w->start_ns))
         return kr_fail(
             err, KR_EARG,
@@ -584,5 +653,21 @@ bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_n
             "a plain step of %.3f ms is %.1f times the profiled step of %.3f ms: it must "
             "be of other steps than these (%s); choose them with --window name:TEXT",
             (double)plain_step_ns / 1e6, (double)plain_step_ns / mean_ns, mean_ns / 1e6, w->how);
+    return true;
+}
+
+bool kr_window_check_timed_steps(const struct kr_window *w, const struct kr_step_times *times,
+                                 struct kr_err *err)
+{
+    double mean_ns;
+
+    if (!kr_window_check_plain_step(w, times->plain_step_ns, err))
+        return false;
+    mean_ns = covered_by_steps_ns(w) / (double)w->n_steps;
+    if (times->profiled_steps && mean_ns > PLAIN_STEP_MAX_RATIO * (double)times->profiled_step_ns)
+        return kr_fail(err, KR_EARG,
+                       "while recording, its marks lay %.3f ms apart and the GPU took %.3f ms for "
+                       "a step: it had run ahead of the GPU, or these are other steps (%s)",
+                       (double)times->profiled_step_ns / 1e6, mean_ns / 1e6, w->how);
     return true;
 }

@@ -59,6 +59,15 @@ bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_n
                                 struct kr_err *err);
 
 /**
+ * The same for step times that the recording measured itself, by marks of the program.
+ * @return false with KR_EARG also when the window's steps take the device over 1.5 times as long as
+ *         the marks lay apart while recording: these are other steps, or the program had run ahead
+ *         of the device, so that its marks do not show how long a step takes.
+ */
+bool kr_window_check_timed_steps(const struct kr_window *w, const struct kr_step_times *times,
+                                 struct kr_err *err);
+
+/**
  * Parses a duration: "31.4ms", "250us", "1e6ns", "2s", "983 us"; a unit is required.
  * @param out_ns  [ns] rounded to the nearest
  */

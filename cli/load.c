@@ -112,7 +112,7 @@ uint64_t kr_load_plain_step(const struct kr_call *call, uint64_t wall_step_ns,
 
     if (wall_step_ns || !source->steps.plain_step_ns)
         return wall_step_ns;
-    if (kr_window_check_plain_step(&run->window, source->steps.plain_step_ns, &err))
+    if (kr_window_check_timed_steps(&run->window, &source->steps, &err))
         return source->steps.plain_step_ns;
     kr_call_warn(call, "%s: the recorded step time is not used: %s", source->path, err.msg);
     return 0;

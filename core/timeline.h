@@ -137,7 +137,7 @@ struct kr_pause {
     X(KR_WARN_TOTALS, "totals_mismatch", 1, "records written but not found in the file")           \
     X(KR_WARN_NOT_ENDED, "not_ended", 1,                                                           \
       "processes without a clean end; their last moments may be missing")                          \
-    X(KR_WARN_GAP, "gap", 1, "stretches in which another CUPTI client held the records")           \
+    X(KR_WARN_GAP, "gap", 1, "stretches missed: another client held CUPTI, or it was busy")        \
     X(KR_WARN_PAUSED, "paused", 0, "stretches left out on purpose: window or calibration")         \
     X(KR_WARN_NO_SECTION, "missing_process", 1, "processes recorded but not in the file")          \
     X(KR_WARN_CLOCK_STEP, "clock_step", 1, "steps of the clock; times around them are off")        \
@@ -192,7 +192,8 @@ struct kr_step_times {
     double cost_low_frac, cost_high_frac; /* pairs > 0; its 95 % interval. NAN = unknown */
     uint64_t pairs;                       /* stretches that were compared */
     char method[24];                      /* "alternating", "second run"; "" = not measured */
-    char label[64];                       /* of the range that marks the steps; "" = unknown */
+    char label[128];                      /* of the range that marks the steps, digit runs as '*';
+                                             "" = unknown */
 };
 
 struct kr_source {

@@ -262,6 +262,29 @@ static void write_advice(struct kr_json *json, const struct kr_report *report)
     kr_json_close(json);
 }
 
+/* How the recording measured its own steps; null where the plain step time was given. */
+static void write_measured_step(struct kr_json *json, const struct kr_step_times *m)
+{
+    if (!m) {
+        kr_json_null(json, "measured");
+        return;
+    }
+    kr_json_object(json, "measured");
+    kr_json_str(json, "method", m->method);
+    kr_json_str(json, "label", *m->label ? m->label : NULL);
+    kr_json_u64(json, "pairs", m->pairs);
+    kr_json_num(json, "cost_low_frac", m->cost_low_frac);
+    kr_json_num(json, "cost_high_frac", m->cost_high_frac);
+    kr_json_u64(json, "plain_steps", m->plain_steps);
+    kr_json_u64(json, "plain_low_ns", m->plain_low_ns);
+    kr_json_u64(json, "plain_high_ns", m->plain_high_ns);
+    kr_json_u64(json, "profiled_steps", m->profiled_steps);
+    kr_json_u64(json, "profiled_step_ns", m->profiled_step_ns);
+    kr_json_u64(json, "profiled_low_ns", m->profiled_low_ns);
+    kr_json_u64(json, "profiled_high_ns", m->profiled_high_ns);
+    kr_json_close(json);
+}
+
 static void write_true_step(struct kr_json *json, const struct kr_true_step *step)
 {
     if (!step->known) {
@@ -274,6 +297,7 @@ static void write_true_step(struct kr_json *json, const struct kr_true_step *ste
     kr_json_num(json, "profiled_ns", step->profiled_ns);
     kr_json_num(json, "busy_ns", step->busy_ns);
     kr_json_num(json, "profiler_cost_frac", step->cost_frac);
+    write_measured_step(json, step->measured);
     kr_json_num(json, "idle_frac", step->idle_frac);
     kr_json_bool(json, "busy_exceeds_step", step->busy_too_long);
     kr_json_close(json);

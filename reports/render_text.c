@@ -35,13 +35,34 @@ static void say_verdict(const struct page *p)
     fputc('\n', p->out);
 }
 
+/* What profiling costs, as the recording itself measured it. */
+static void say_measured_step(const struct page *p)
+{
+    const struct kr_true_step *s = &p->report->step;
+    const struct kr_step_times *m = s->measured;
+
+    kr_say_fact(p->out, &p->opt->style, "step", "profiled steps take %s, the plain step %s: %s",
+                kr_text_duration(s->profiled_ns).s, kr_text_duration(s->plain_ns).s,
+                kr_text_cost(s->cost_frac, m->cost_low_frac, m->cost_high_frac).s);
+    kr_say_fact(p->out, &p->opt->style, "",
+                "measured %s: %s plain steps, half of them %s to %s; %s profiled ones, half of "
+                "them %s to %s",
+                strcmp(m->method, "second run") == 0 ? "in two runs" : "by turns in one run",
+                kr_text_count(m->plain_steps).s, kr_text_duration((double)m->plain_low_ns).s,
+                kr_text_duration((double)m->plain_high_ns).s, kr_text_count(m->profiled_steps).s,
+                kr_text_duration((double)m->profiled_low_ns).s,
+                kr_text_duration((double)m->profiled_high_ns).s);
+}
+
 static void say_true_step(const struct page *p)
 {
     const struct kr_true_step *s = &p->report->step;
 
     if (!s->known)
         return;
-    if (s->cost_frac >= 0)
+    if (s->measured)
+        say_measured_step(p);
+    else if (s->cost_frac >= 0)
         kr_say_fact(p->out, &p->opt->style, "step",
                     "profiled steps take %s, the plain step %s: profiling costs %s %% here",
                     kr_text_duration(s->profiled_ns).s, kr_text_duration(s->plain_ns).s,
@@ -62,9 +83,24 @@ static void say_true_step(const struct page *p)
                     kr_text_duration(s->plain_ns - s->busy_ns).s, kr_text_percent(s->idle_frac).s);
 }
 
+/* Time of the windows in which nothing was recorded, on all devices. */
+static uint64_t paused_ns(const struct kr_report *r)
+{
+    uint64_t sum_ns = 0;
+
+    for (size_t i = 0; i < r->n_runs; i++) {
+        const struct kr_window *w = &r->runs[i].window;
+        const struct kr_account *a = &r->runs[i].account;
+
+        sum_ns += ((uint64_t)w->end_ns - (uint64_t)w->start_ns) * a->n_devices - a->time.wall_ns;
+    }
+    return sum_ns;
+}
+
 static void say_facts(const struct page *p)
 {
     const struct kr_report *r = p->report;
+    const uint64_t left_out_ns = paused_ns(r);
 
     if (r->n_runs == 1) {
         kr_say_source(p->out, &p->opt->style, r->runs[0].timeline);
@@ -84,6 +120,9 @@ static void say_facts(const struct page *p)
                 kr_text_duration(
                     (double)(r->time.kernel_sum_ns + r->time.memcpy_sum_ns + r->time.memset_sum_ns))
                     .s);
+    if (left_out_ns)
+        kr_say_fact(p->out, &p->opt->style, "", "%s that were not recorded are left out",
+                    kr_text_duration((double)left_out_ns).s);
     say_true_step(p);
     kr_say_fact(p->out, &p->opt->style, "policy", "%s (%016" PRIx64 ")",
                 kr_rules_policy_name(r->rules), kr_rules_policy_hash(r->rules));

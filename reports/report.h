@@ -62,12 +62,13 @@ struct kr_collectives {
 
 /* Means over all steps and devices, beside the step time without a profiler. */
 struct kr_true_step {
-    bool known;         /* a plain step time was given; else all is 0 */
-    uint64_t steps;     /* that the means are of */
-    double plain_ns;    /* as given */
-    double profiled_ns; /* wall of a profiled step */
-    double busy_ns;     /* busy time in it */
-    double cost_frac;   /* profiled / plain - 1 */
+    bool known;                           /* a plain step time was given; else all is 0 */
+    uint64_t steps;                       /* that the means are of */
+    double plain_ns;                      /* as given */
+    double profiled_ns;                   /* wall of a profiled step */
+    double busy_ns;                       /* busy time in it */
+    double cost_frac;                     /* profiled / plain - 1, as measured where it was */
+    const struct kr_step_times *measured; /* by the recording itself; NULL = the time was given */
     bool busy_too_long; /* busy exceeds the plain step: the profiler slowed kernels, or the plain
                            time is of another run; idle is then unknown */
     double idle_frac;   /* of the plain step; NAN when busy_too_long */

@@ -47,6 +47,16 @@ static void add_runs(struct kr_report *report)
     }
 }
 
+/* What the recording says of its own steps, when that is where the plain step time is from. */
+static const struct kr_step_times *own_measure(const struct kr_report *report,
+                                               uint64_t wall_step_ns)
+{
+    const struct kr_step_times *steps = &report->runs[0].timeline->source.steps;
+
+    return report->n_runs == 1 && steps->plain_steps && steps->plain_step_ns == wall_step_ns ? steps
+                                                                                             : NULL;
+}
+
 static bool fill_true_step(struct kr_report *report, uint64_t wall_step_ns, struct kr_err *err)
 {
     struct kr_true_step *step = &report->step;
@@ -64,7 +74,10 @@ static bool fill_true_step(struct kr_report *report, uint64_t wall_step_ns, stru
     step->plain_ns = (double)wall_step_ns;
     step->profiled_ns = (double)report->time.wall_ns / (double)step->steps;
     step->busy_ns = (double)report->time.busy_ns / (double)step->steps;
-    step->cost_frac = step->profiled_ns / step->plain_ns - 1;
+    step->measured = own_measure(report, wall_step_ns);
+    step->cost_frac = step->measured && !isnan(step->measured->cost_frac)
+                          ? step->measured->cost_frac
+                          : step->profiled_ns / step->plain_ns - 1;
     step->busy_too_long = step->busy_ns > step->plain_ns;
     step->idle_frac = step->busy_too_long ? (double)NAN : 1 - step->busy_ns / step->plain_ns;
     return true;
