@@ -2,13 +2,23 @@
 
 #include "kreach_format.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct site {
     unsigned kind;
-    uint64_t name, peer, graph;
+    uint64_t name, grid, bytes, peer, graph;
+};
+
+struct track {
+    uint64_t device, stream;
+};
+
+struct read_event {
+    int64_t correlation, start_ns;
+    uint64_t dur_ns;
 };
 
 struct cursor {
@@ -21,8 +31,9 @@ struct state {
     struct read_file *out;
     struct site *sites;
     size_t sites_cap;
-    uint64_t *track_device;
+    struct track *tracks;
     size_t tracks_cap;
+    FILE *log; /* NULL = not wanted */
 };
 
 static uint64_t varint(struct cursor *c)
@@ -159,11 +170,11 @@ static void read_tracks(struct state *s, struct cursor *c)
     if (varint(c) != s->out->n_tracks)
         c->bad = true;
     while (c->p < c->end && !c->bad) {
-        s->track_device =
-            at_least(s->track_device, &s->tracks_cap, s->out->n_tracks, sizeof *s->track_device);
-        s->track_device[s->out->n_tracks++] = varint(c);
+        s->tracks = at_least(s->tracks, &s->tracks_cap, s->out->n_tracks, sizeof *s->tracks);
+        struct track *track = &s->tracks[s->out->n_tracks++];
+        track->device = varint(c);
         varint(c);
-        varint(c);
+        track->stream = varint(c);
     }
 }
 
@@ -173,19 +184,20 @@ static void read_site(struct cursor *c, struct site *site)
     site->name = varint(c);
     switch (site->kind) {
     case KREACH_KERNEL:
-        for (int i = 0; i < 8; i++)
+        site->grid = varint(c);
+        for (int i = 1; i < 8; i++)
             varint(c);
         break;
     case KREACH_MEMCPY:
         u8(c);
         u8(c);
         u8(c);
-        varint(c);
+        site->bytes = varint(c);
         site->peer = varint(c);
         break;
     case KREACH_MEMSET:
         u8(c);
-        varint(c);
+        site->bytes = varint(c);
         break;
     case KREACH_GRAPH:
         site->graph = varint(c);
@@ -224,11 +236,27 @@ static void count_event(struct read_file *f, const struct site *site, uint64_t d
     }
 }
 
+static void log_event(const struct state *s, const struct site *site, const struct track *track,
+                      const struct read_event *e)
+{
+    static const char letters[] = {
+        [KREACH_KERNEL] = 'K', [KREACH_MEMCPY] = 'C', [KREACH_MEMSET] = 'S', [KREACH_GRAPH] = 'G'
+    };
+    const char *name = site->name < READ_NAMES_MAX ? s->out->names[site->name] : "?";
+
+    fprintf(s->log,
+            "%c device %" PRIu64 " stream %" PRIu64 " id %" PRId64 " at %" PRId64 "+%" PRIu64
+            " grid %" PRIu64 " bytes %" PRIu64 " peer %" PRIu64 " graph %" PRIu64 " %s\n",
+            letters[site->kind], track->device, track->stream, e->correlation, e->start_ns,
+            e->dur_ns, site->grid, site->bytes, site->peer, site->graph, name);
+}
+
 static void read_events(struct state *s, struct cursor *c)
 {
     struct read_file *f = s->out;
     const uint64_t n = varint(c);
     int64_t start_ns = svarint(c);
+    int64_t correlation = 0;
 
     f->event_bytes += (uint64_t)(c->end - c->p);
     for (uint64_t i = 0; i < n && !c->bad; i++) {
@@ -238,13 +266,17 @@ static void read_events(struct state *s, struct cursor *c)
         const uint64_t dur_ns = varint(c);
         const int64_t step = svarint(c);
         start_ns += delta_ns;
+        correlation += step;
         if (track >= f->n_tracks || site >= f->n_sites) {
             c->bad = true;
             return;
         }
         f->duplicates += i > 0 && delta_ns == 0 && step == 0;
         f->instant_events += dur_ns == 0;
-        count_event(f, &s->sites[site], s->track_device[track], dur_ns);
+        count_event(f, &s->sites[site], s->tracks[track].device, dur_ns);
+        if (s->log)
+            log_event(s, &s->sites[site], &s->tracks[track],
+                      &(struct read_event){ correlation, start_ns, dur_ns });
         if (f->first_ns == 0 || start_ns < f->first_ns)
             f->first_ns = start_ns;
         if (start_ns + (int64_t)dur_ns > f->last_ns)
@@ -444,7 +476,12 @@ static void read_all(struct state *s, const uint8_t *data, size_t len)
 
 bool kreach_read(const char *path, struct read_file *out)
 {
-    struct state s = { .out = out };
+    return kreach_read_log(path, out, NULL);
+}
+
+bool kreach_read_log(const char *path, struct read_file *out, FILE *log)
+{
+    struct state s = { .out = out, .log = log };
     uint8_t *data = NULL;
     FILE *in = fopen(path, "rb");
 
@@ -464,7 +501,7 @@ bool kreach_read(const char *path, struct read_file *out)
         read_all(&s, data, len);
     free(data);
     free(s.sites);
-    free(s.track_device);
+    free(s.tracks);
     return known;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define READ_NAMES_MAX   2048
 #define READ_DEVICES_MAX 64
@@ -65,6 +66,9 @@ struct read_file {
 
 /** Reads a file; false when it cannot be opened or is no .kreach file. */
 bool kreach_read(const char *path, struct read_file *out);
+
+/** The same; also writes a line for each event, as the fake CUDA does with truth=1. */
+bool kreach_read_log(const char *path, struct read_file *out, FILE *log);
 
 /** Sum of counts of one kind of loss; *present when there is a row of it. */
 uint64_t kreach_read_lost(const struct read_file *f, uint64_t kind, bool *present);

@@ -16,6 +16,55 @@
 
 #define HOUR_NS 3600000000000
 
+/* Reads the scene's only file again, with a line for each event into "seen" beside it. */
+static void write_what_is_seen(const struct outcome *o)
+{
+    static struct read_file file;
+    char command[300];
+    char part[300] = "";
+    char seen[300];
+
+    snprintf(command, sizeof command, "ls %s/*.part", o->folder);
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    assert_non_null(fgets(part, sizeof part, in));
+    pclose(in);
+    part[strcspn(part, "\n")] = '\0';
+    snprintf(seen, sizeof seen, "%s/seen", o->folder);
+    FILE *out = fopen(seen, "w");
+    assert_non_null(out);
+    assert_true(kreach_read_log(part, &file, out));
+    fclose(out);
+}
+
+/* Against what the fake CUDA itself wrote down, in each layout of records that is supported. */
+static void every_record_says_what_happened(void **state)
+{
+    static const char *const layouts[] = { "abi=5", "abi=6", "abi=7",
+                                           "abi=8", "abi=9", "abi=10,reverse=1" };
+    char text[400];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        snprintf(text, sizeof text, "truth=1,%s", layouts[i]);
+        struct outcome *o = scene_run(&(struct scene){
+            .fake = text,
+            .options = "buffer=16,flush=0.02",
+            .ops = "init threads=4,300 copies=30 us=3 on=1 sets=20 peers=10 kernels=200 sleep=40 "
+                   "graph=5,20 ns=0 kernels=7 return=0" });
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(scene_file(o)->kernels, 4 * 300 + 200 + 5 * 20 + 7);
+        write_what_is_seen(o);
+        snprintf(text, sizeof text,
+                 "cd '%s' && sort truth >a && sort seen >b && { cmp -s a b || "
+                 "{ diff a b | head -4 >&2; exit 1; }; }",
+                 o->folder);
+        assert_int_equal(system(text), 0);
+        scene_free(o);
+    }
+}
+
 /* Row 1: neither a callback nor a record of a call, which is what slows launches down most. */
 static void nothing_but_device_records_is_enabled_by_default(void **state)
 {
@@ -260,6 +309,7 @@ static void records_of_the_host_are_no_work_and_unknown_work_is_missed(void **st
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_record_says_what_happened),
         cmocka_unit_test(nothing_but_device_records_is_enabled_by_default),
         cmocka_unit_test(records_without_times_are_counted_for_their_device),
         cmocka_unit_test(work_of_no_duration_is_kept),

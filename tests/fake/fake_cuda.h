@@ -6,13 +6,16 @@
  * The environment variable FAKE is a comma-separated list of settings, "key=number" or "key=text",
  * read by both libraries. Those of this one: driver=N its version, mig=1 all devices are MIG
  * instances, nosync=1 waiting for the device fails at once, as after an illegal access, early=1 at
- * exit CUDA goes down before whatever was registered up to its first launch.
+ * exit CUDA goes down before whatever was registered up to its first launch, truth=1 a file "truth"
+ * in the current folder gets a line for each kernel, copy and memset.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#define FAKE_GRAPH_ID 7 /* the driver's number of every graph */
 
 enum fake_what { FAKE_KERNEL, FAKE_MEMCPY, FAKE_MEMCPY_PEER, FAKE_MEMSET, FAKE_GRAPH };
 
