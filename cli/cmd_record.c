@@ -442,6 +442,7 @@ static void tell_losses(const struct session *s)
     lossy |= tell_loss(s, sum->damaged, "damaged stretches");
     lossy |= tell_loss(s, sum->not_ended,
                        "processes without a clean end (their last moments may be missing)");
+    lossy |= tell_loss(s, sum->missed, "stretches of the window that CUPTI missed");
     lossy |= tell_loss(s, sum->held, "processes that lost CUPTI to another client");
     if (sum->held && *sum->other)
         kr_call_warn(s->call, "that client is '%s'", sum->other);

@@ -103,7 +103,8 @@ static void warn_of_losses(struct reader *r, const struct kr_section *s)
         { KR_WARN_ZERO_TIME, s->lost[KREACH_LOST_ZERO_TIME] },
         { KR_WARN_NEGATIVE_DUR, s->lost[KREACH_LOST_BAD_TIME] },
         { KR_WARN_DROPS_UNKNOWN, !kr_section_drops_known(s) },
-        { KR_WARN_GAP, s->gaps[KREACH_GAP_TAKEOVER] + s->gaps[KREACH_GAP_BUSY] + s->gaps[0] },
+        { KR_WARN_GAP, s->gaps[KREACH_GAP_TAKEOVER] + s->gaps[KREACH_GAP_BUSY] +
+                           s->gaps[KREACH_GAP_MISSED] + s->gaps[0] },
         { KR_WARN_PAUSED, s->gaps[KREACH_GAP_WINDOW] + s->gaps[KREACH_GAP_CALIBRATE] },
         { KR_WARN_NOT_ENDED, !s->ended },
         { KR_WARN_BAD_RECORD, s->bad_chunks },

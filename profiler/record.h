@@ -105,6 +105,7 @@ struct kr_record_sum {
     uint64_t not_ended;  /* processes without a clean end */
     uint64_t missing;    /* records written by the processes' own count and not found */
     uint64_t damaged;    /* stretches of bytes that were no chunks */
+    uint64_t missed;     /* stretches of windows in which CUPTI could not record */
     uint64_t held;       /* processes in which another CUPTI client held the records */
     char other[128];     /* that client; "" = not known */
     char error[256];     /* why CUPTI could not record in a process; "" = it could */

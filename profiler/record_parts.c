@@ -62,6 +62,7 @@ static void count_section(struct kr_record_sum *sum, const struct kr_section *s)
     sum->blind += !kr_section_drops_known(s);
     sum->bad_times += s->lost[KREACH_LOST_ZERO_TIME] + s->lost[KREACH_LOST_BAD_TIME];
     sum->not_ended += !s->ended;
+    sum->missed += s->gaps[KREACH_GAP_MISSED];
     sum->held += s->gaps[KREACH_GAP_BUSY] + s->gaps[KREACH_GAP_TAKEOVER] > 0;
     if (s->other.len && !*sum->other)
         snprintf(sum->other, sizeof sum->other, "%.*s", (int)(s->other.len & INT_MAX), s->other.s);

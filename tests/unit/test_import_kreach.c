@@ -346,6 +346,7 @@ static const struct {
       0 },
     { KREACH_GAP, { KR_V(2), KR_S(10), KR_S(20), KR_T("nsys") }, KR_WARN_GAP, 1, 0 },
     { KREACH_GAP, { KR_V(4), KR_S(10), KR_S(20), KR_T("nsys") }, KR_WARN_GAP, 1, 0 },
+    { KREACH_GAP, { KR_V(5), KR_S(10), KR_S(20), KR_T("CUPTI was busy") }, KR_WARN_GAP, 1, 0 },
     { KREACH_GAP, { KR_V(1), KR_S(10), KR_S(20), KR_T("") }, KR_WARN_PAUSED, 1, 1 },
     { KREACH_GAP, { KR_V(3), KR_S(10), KR_S(20), KR_T("") }, KR_WARN_PAUSED, 1, 1 },
     { 77, { KR_V(1) }, KR_WARN_UNKNOWN_CHUNK, 1, 1 },
