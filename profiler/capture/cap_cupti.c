@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIB "libcupti.so"
+#define OLDEST_VERSION 18 /* CUDA 11.8: records before it are shorter than ours */
+#define LIB            "libcupti.so"
 
 static const struct {
     int result;
@@ -276,5 +277,9 @@ bool cap_cupti_open(struct cap_cupti *c, int driver_version, char *why, size_t w
     /* NOLINTEND(bugprone-macro-parentheses) */
     note_real_path(c);
     c->get_version(&c->version);
+    if (c->version < OLDEST_VERSION) {
+        snprintf(why, why_bytes, "'%s' is older than CUDA 11.8", c->path);
+        return false;
+    }
     return true;
 }
