@@ -208,7 +208,7 @@ class Agent:
             self.child.kill()
             self.child.wait()
 
-    def close(self, timeout_s=20):
+    def close(self, timeout_s=10):
         """Ends it and takes what it left away; its status, None when it had to be killed."""
         status = None
         try:
