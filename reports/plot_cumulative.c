@@ -103,8 +103,7 @@ static bool put_named_runs(FILE *data, const struct drawing *d, size_t width, st
         fprintf(data, "%zu\t%.6g\t%u\t", all->n, 100 * all->total, kr_plot_curve_rgb[r]);
         if (!kr_plot_put_text(data, kr_plot_run_label(d->reports, d->n, r), width, err))
             return false;
-        fprintf(data, "\tall %zu: %s %%, addressable %zu: %s %%\n", all->n,
-                kr_text_percent(all->total).s, addressable->n,
+        fprintf(data, "\t%s %%, addressable %s %%\n", kr_text_percent(all->total).s,
                 kr_text_percent(addressable->total).s);
     }
     kr_plot_end_block(data);
