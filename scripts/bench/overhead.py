@@ -278,7 +278,7 @@ def measure_libtorch(tools, limit_s):
     def start(column):
         return Agent(tools, [tools.forward, "serve"], column.options, extra)
 
-    return Trial(start, OURS, LIBTORCH_ROWS, limit_s, 8).run()
+    return Trial(start, OURS, LIBTORCH_ROWS, limit_s, 25).run()
 
 
 # part: (how, share of the time)
