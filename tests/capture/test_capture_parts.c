@@ -346,6 +346,30 @@ static void launch_calls_of_every_interface_are_known(void **state)
         assert_int_equal(cap_cupti_is_launch(calls[i].domain, calls[i].id), calls[i].launches);
 }
 
+static char scratch[] = "/tmp/kreach-parts-XXXXXX";
+
+static int make_scratch(void **state)
+{
+    (void)state;
+    return mkdtemp(scratch) ? 0 : -1;
+}
+
+static int remove_scratch(void **state)
+{
+    char command[64];
+
+    (void)state;
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch);
+    return system(command);
+}
+
+/* A new folder in the scratch folder. */
+static void make_folder(char *path, size_t room)
+{
+    snprintf(path, room, "%s/XXXXXX", scratch);
+    assert_non_null(mkdtemp(path));
+}
+
 static void make(const char *format, const char *folder)
 {
     char command[1024];
@@ -382,10 +406,10 @@ static void cupti_is_found_where_the_program_has_it(void **state)
 {
     (void)state;
     for (size_t i = 0; i < CAP_COUNT(searches); i++) {
-        char folder[] = "/tmp/kreach-search-XXXXXX";
+        char folder[64];
         char text[1200];
 
-        assert_non_null(mkdtemp(folder));
+        make_folder(folder, sizeof folder);
         make(searches[i].layout, folder);
         snprintf(text, sizeof text, "cp '" FAKE_LIB "/libcupti.so.13' %s/%s/libcupti.so.11.8",
                  folder, searches[i].cuda_home);
@@ -418,7 +442,6 @@ static void cupti_is_found_where_the_program_has_it(void **state)
         if (status != 0)
             print_error("%s: %x\n", searches[i].name, (unsigned)status);
         assert_int_equal(status, 0);
-        make("rm -rf %s # %s %s", folder);
     }
 }
 
@@ -442,21 +465,18 @@ static void without_any_cupti_the_reason_says_what_to_install(void **state)
 /* Row 15: it would answer every call with result 15. */
 static void a_cupti_newer_than_the_driver_is_left_alone(void **state)
 {
-    char folder[] = "/tmp/kreach-search-XXXXXX";
-    char home[64];
+    char folder[64];
     char why[512] = "";
     struct cap_cupti c;
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    make_folder(folder, sizeof folder);
     make("mkdir -p %s/lib64 && cp '" FAKE_LIB "/libcupti.so.13' %s/lib64", folder);
-    snprintf(home, sizeof home, "%s", folder);
-    setenv("CUDA_HOME", home, 1);
+    setenv("CUDA_HOME", folder, 1);
     assert_false(cap_cupti_open(&c, 12080, why, sizeof why));
     assert_non_null(strstr(why, "driver version 12.8"));
     assert_true(cap_cupti_open(&c, 13000, why, sizeof why));
     unsetenv("CUDA_HOME");
-    make("rm -rf %s # %s %s", folder);
 }
 
 /* Row 62: the preload is inherited by every child of a shell; none may break. */
@@ -550,5 +570,5 @@ int main(void)
         cmocka_unit_test(the_library_never_ends_the_program),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }
