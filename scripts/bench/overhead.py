@@ -282,7 +282,7 @@ def measure_libtorch(tools, limit_s):
 
 
 # part: (how, share of the time)
-PARTS = {"launches": (measure_launches, 3), "switches": (measure_switches, 4.5),
+PARTS = {"launches": (measure_launches, 3.5), "switches": (measure_switches, 4.5),
          "models": (measure_models, 6), "libtorch": (measure_libtorch, 0.8)}
 
 
