@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mem.h"
+
 extern char **environ;
 
 /* What gnuplot has open: files in memory, so that no side ever waits for the other. */
@@ -94,20 +96,43 @@ static bool write_input(const struct kr_plot *plot, const int fds[FILES], struct
     return good;
 }
 
+/* Our environment, but for the locale: names are UTF-8. Owned by the caller. */
+static char **make_environment(struct kr_err *err)
+{
+    size_t n = 0, kept = 0;
+    char **copy;
+
+    while (environ[n])
+        n++;
+    copy = kr_xcalloc(n + 2, sizeof *copy, err);
+    for (size_t i = 0; copy && i < n; i++) {
+        if (strncmp(environ[i], "LC_ALL=", sizeof "LC_ALL=" - 1) != 0)
+            copy[kept++] = environ[i];
+    }
+    if (copy)
+        copy[kept] = (char *)"LC_ALL=C.UTF-8";
+    return copy;
+}
+
 static bool start(const int fds[FILES], pid_t *pid, struct kr_err *err)
 {
     /* Without the user's start-up file: the same input gives the same picture. */
     char *const argv[] = { (char *)"gnuplot", (char *)"--default-settings", NULL };
     posix_spawn_file_actions_t actions;
-    int rc = posix_spawn_file_actions_init(&actions);
+    char **environment = make_environment(err);
+    int rc;
 
+    if (!environment)
+        return false;
+    rc = posix_spawn_file_actions_init(&actions);
     if (rc == 0) {
         for (size_t i = 0; i < FILES && rc == 0; i++)
             rc = posix_spawn_file_actions_adddup2(&actions, fds[i], theirs[i]);
         if (rc == 0)
-            rc = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
+            rc = posix_spawnp(pid, argv[0], &actions, NULL, argv, environment);
         posix_spawn_file_actions_destroy(&actions);
     }
+    free(environment);
     if (rc == 0)
         return true;
     if (rc == ENOENT)

@@ -155,8 +155,9 @@ static void put_lanes(FILE *data, const struct kr_timeline *t, const struct kr_l
 
         name_lane(t, lanes, lane, name, sizeof name);
         fprintf(data, "%zu\t%s", i, name);
+        fputs(strips ? "\t|" : "", data); /* gnuplot would cut blanks at the start of a field */
         for (size_t c = 0; strips && c < lanes->n_columns; c++)
-            fprintf(data, "%s%c", c ? "" : "\t", letter_of(lane->parts[c]));
+            fputc(letter_of(lane->parts[c]), data);
         fputc('\n', data);
     }
     kr_plot_end_block(data);
@@ -253,7 +254,7 @@ static void put_strips_script(FILE *script)
             "set lmargin %d\n"
             "unset key\n"
             "plot data index 1 using (0):1:2 with labels right offset -1,0, \\\n"
-            "  data index 1 using (0):1:3 with labels left offset 1,0\n",
+            "  data index 1 using (0):1:3 with labels left\n",
             LABEL_WIDTH);
 }
 
