@@ -298,7 +298,9 @@ namespace
 
 at::Tensor on_host(const kr_tensor *t)
 {
-    return of(t).detach().to(at::kCPU, at::kDouble).contiguous();
+    const at::Tensor host = of(t).detach().to(at::kCPU, at::kDouble);
+
+    return host.is_sparse() ? host.to_dense() : host.contiguous();
 }
 
 } // namespace

@@ -68,7 +68,7 @@ void kr_at_clear_error(struct kr_at *at);
 bool kr_at_fail(struct kr_at *at, enum kr_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Scopes nest. They are opened and closed after an error too. */
+/** Scopes nest, at most 64 deep. They are opened and closed after an error too. */
 void kr_at_scope_open(struct kr_at *at);
 void kr_at_scope_close(struct kr_at *at);
 
@@ -78,6 +78,7 @@ struct kr_tensor *kr_at_scope_return(struct kr_at *at, struct kr_tensor *t);
 
 /** Takes a tensor out of its scope: the caller frees it with kr_tensor_free. NULL is fine. */
 struct kr_tensor *kr_at_keep(struct kr_at *at, struct kr_tensor *t);
+/** Frees a kept tensor, also after kr_at_close; or one of an open scope, early. NULL is fine. */
 void kr_tensor_free(struct kr_tensor *t);
 
 /** Number of the calling process's visible CUDA devices; 0 without a driver. */
@@ -114,7 +115,7 @@ struct kr_at_memory {
 bool kr_at_memory(struct kr_at *at, struct kr_at_memory *out);
 bool kr_at_memory_reset_peak(struct kr_at *at);
 
-/* ---- looking at a tensor; these read no device memory and cannot fail ---- */
+/* ---- looking at a tensor; these read no device memory and cannot fail. NULL: 0 ---- */
 
 size_t kr_tensor_ndim(const struct kr_tensor *t);
 /** Length of a dimension; dim may be negative. 0 when there is no such dimension. */
@@ -129,7 +130,10 @@ enum kr_device kr_tensor_device(const struct kr_tensor *t);
 struct kr_tensor *kr_at_from_host(struct kr_at *at, enum kr_dtype dtype, const void *data,
                                   const int64_t shape[], size_t ndim);
 
-/** Copies all elements, row-major, converted to double. n must be numel. Waits for the device. */
+/**
+ * Copies all elements, row-major, converted to double; a sparse tensor's zeros too. n must be
+ * numel. Waits for the device.
+ */
 bool kr_at_to_host(struct kr_at *at, const struct kr_tensor *t, double *out, size_t n);
 
 /** The value of a tensor of one element. Waits for the device. */
@@ -163,7 +167,7 @@ struct kr_tensor *kr_at_randint(struct kr_at *at, enum kr_dtype dtype, int64_t l
 /** [start, start + step, ...) below end: [ceil((end - start) / step)]. */
 struct kr_tensor *kr_at_arange(struct kr_at *at, enum kr_dtype dtype, double start, double end,
                                double step);
-/** A copy with the given dtype on the context's device; a view of t when nothing changes. */
+/** A copy with the given dtype on the context's device; t once more when nothing changes. */
 struct kr_tensor *kr_at_to(struct kr_at *at, const struct kr_tensor *t, enum kr_dtype dtype);
 struct kr_tensor *kr_at_clone(struct kr_at *at, const struct kr_tensor *t);
 /** The same values without their history of gradients; shares memory. */
@@ -353,7 +357,10 @@ struct kr_tensor *kr_at_mse_loss(struct kr_at *at, const struct kr_tensor *x,
 
 /* ---- gradients ---- */
 
-/** Whether operations are recorded for gradients on this thread (true at first); the old setting.
+/**
+ * Whether operations are recorded for gradients on this thread (true at first). Works after an
+ * error too, so that the setting can be put back.
+ * @return the old setting
  */
 bool kr_at_grad_mode(struct kr_at *at, bool record);
 /** Makes t a leaf whose gradient is wanted. */
@@ -366,7 +373,7 @@ struct kr_tensor *kr_at_grad(struct kr_at *at, const struct kr_tensor *t);
 /**
  * Mixed precision on this thread: matmul and convolution run in dtype (KR_BF16 or KR_F16),
  * sensitive operations in float32. Casts of weights are cached until autocast is switched off
- * again.
+ * again, which works after an error too.
  */
 bool kr_at_autocast(struct kr_at *at, bool on, enum kr_dtype dtype);
 
@@ -394,7 +401,8 @@ struct kr_adamw {
 };
 
 /**
- * Parameters must require gradients and outlive the optimizer; the array is copied.
+ * Parameters must require gradients. The optimizer shares them: the array and the tensors may be
+ * freed before it.
  * @return for kr_optim_free; NULL on error. Sparse gradients need SGD, KR_OPTIM_FOREACH and no
  * momentum or weight decay, and are applied one parameter at a time. Sources: Sutskever et al. 2013
  * (momentum as torch.optim.SGD has it); Loshchilov and Hutter 2019.
@@ -425,6 +433,7 @@ void kr_stream_free(struct kr_stream *s);
  * Between begin and end, work of the current stream, which must not be the default one, is kept in
  * the graph instead of being run. Tensors made in between belong to the graph's memory: their
  * contents change with each replay. The work must have been run once before, outside of a capture.
+ * After an error kr_at_graph_end still ends the capture, and returns false.
  */
 struct kr_graph *kr_at_graph_begin(struct kr_at *at);
 bool kr_at_graph_end(struct kr_at *at, struct kr_graph *g);

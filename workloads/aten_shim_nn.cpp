@@ -31,6 +31,8 @@ kr_tensor *kr_at_attention(kr_at *at, const kr_tensor *q, const kr_tensor *k, co
     return make(at, __func__, [&] {
         const auto scale = how->scale != 0 ? std::make_optional(how->scale) : std::nullopt;
 
+        if (how->mask && how->causal)
+            throw refusal(KR_EARG, "a mask and causal exclude each other");
         return at::scaled_dot_product_attention(of(q), of(k), of(v), maybe(how->mask), how->dropout,
                                                 how->causal, scale, how->grouped);
     });
@@ -141,6 +143,8 @@ kr_tensor *kr_at_embedding_bag(kr_at *at, const kr_tensor *weight, const kr_tens
                                const kr_tensor *offsets, kr_at_bag mode, bool sparse_grad)
 {
     return make(at, __func__, [&] {
+        if (mode != KR_BAG_SUM && mode != KR_BAG_MEAN && mode != KR_BAG_MAX)
+            throw refusal(KR_EARG, "there is no such way to pool");
         return std::get<0>(at::embedding_bag(of(weight), of(index), of(offsets), false, mode,
                                              sparse_grad, std::nullopt, false));
     });
