@@ -13,6 +13,7 @@
 #include "probe.h"
 
 enum { TIMEOUT_MS = 10000, MAX_COPIES = 256, PATH_TEXT_BYTES = 1 << 16 };
+enum { OLDEST_VERSION = 18 }; /* CUDA 11.8: libkreach.so refuses what is older */
 
 /* Where to look below a place. */
 static const char *const wheel_patterns[] = {
@@ -180,7 +181,7 @@ static bool look_in_toolkits(struct kr_doctor *d, struct kr_err *err)
 static bool say_what_is_taken(struct kr_doctor *d, struct kr_err *err)
 {
     for (size_t i = 0; i < d->n_cuptis; i++) {
-        if (!d->cuptis[i].fits_driver)
+        if (!d->cuptis[i].fits_driver || d->cuptis[i].version < OLDEST_VERSION)
             continue;
         d->cuptis[i].chosen = true;
         return kr_doctor_find(d, KR_HEALTH_GOOD, "cupti", "", err,
@@ -206,8 +207,11 @@ bool kr_doctor_examine_cupti(struct kr_doctor *d, struct kr_err *err)
     if (!look_in_wheels(d, err) || !look_in_loader_path(d, err) || !look_in_toolkits(d, err))
         return false;
     for (size_t i = 0; i < d->n_cuptis; i++) {
-        if (!d->cuptis[i].version && !kr_doctor_find(d, KR_HEALTH_NOTE, "cupti", "", err,
-                                                     "%s cannot be loaded", d->cuptis[i].path))
+        const struct kr_doctor_cupti *copy = &d->cuptis[i];
+
+        if (copy->version < OLDEST_VERSION &&
+            !kr_doctor_find(d, KR_HEALTH_NOTE, "cupti", "", err, "%s %s", copy->path,
+                            copy->version ? "is older than CUDA 11.8" : "cannot be loaded"))
             return false;
     }
     return say_what_is_taken(d, err);

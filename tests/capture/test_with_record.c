@@ -116,11 +116,32 @@ static void work_of_which_no_record_came_is_a_failure(void **state)
     }
 }
 
+static bool doctor_says(const char *what)
+{
+    char command[1000];
+
+    snprintf(command, sizeof command, "LD_LIBRARY_PATH='%s' '%s' doctor 2>&1 | grep -q '%s.*%s'",
+             FAKE_LIB, KREACH, FAKE_LIB, what);
+    return system(command) == 0;
+}
+
+static void the_doctor_takes_no_cupti_that_the_library_refuses(void **state)
+{
+    (void)state;
+    setenv("FAKE", "version=17", 1);
+    assert_true(doctor_says("is older than CUDA 11.8"));
+    assert_false(doctor_says("would be taken"));
+    setenv("FAKE", "version=18", 1);
+    assert_false(doctor_says("is older than CUDA 11.8"));
+    unsetenv("FAKE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_without_a_byte_is_no_damage),
         cmocka_unit_test(another_tool_in_the_way_is_named),
+        cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),
         cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };
 
