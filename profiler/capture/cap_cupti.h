@@ -35,7 +35,8 @@ typedef struct cupti_subscriber *cupti_subscriber_handle;
       (cupti_subscriber_handle * subscriber, cupti_callback_fn * callback, void *user))            \
     X(unsubscribe, "cuptiUnsubscribe", false, (cupti_subscriber_handle subscriber))                \
     X(enable_callback, "cuptiEnableCallback", false,                                               \
-      (uint32_t enable, cupti_subscriber_handle subscriber, uint32_t domain, uint32_t cbid))
+      (uint32_t enable, cupti_subscriber_handle subscriber, uint32_t domain, uint32_t cbid))       \
+    X(finalize, "cuptiFinalize", false, (void))
 
 struct cap_cupti {
     void *handle;

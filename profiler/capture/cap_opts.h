@@ -40,6 +40,7 @@ struct cap_opts {
     bool nvtx;         /* record NVTX ranges */
     bool calibrate;    /* take turns at recording steps and leaving them alone; sets nvtx */
     bool profiler_api; /* record between cudaProfilerStart and cudaProfilerStop */
+    bool finalize;     /* when a window is over for good, take CUPTI out of the process */
     bool yield;        /* hold no CUPTI subscription, so that others may take over */
     bool plain;        /* no CUPTI at all: NVTX ranges only, for true step times */
     bool floor;        /* benchmark: enable CUPTI, throw all records away undecoded */
@@ -53,9 +54,9 @@ struct cap_opts {
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
  * linger=SECONDS, cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level,
- * nvtx, calibrate, profiler-api, yield, plain, kernels-only, floor, verbose; and for CUPTI's own
- * memory device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed. "\,"
- * stands for a comma inside NAME.
+ * nvtx, calibrate, profiler-api, finalize, yield, plain, kernels-only, floor, verbose; and for
+ * CUPTI's own memory device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer,
+ * unzeroed. "\," stands for a comma inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

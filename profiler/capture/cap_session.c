@@ -1,6 +1,7 @@
 #include "cap_session.h"
 
 #include "cap_cuda.h"
+#include "cap_detach.h"
 #include "cap_nvtx.h"
 #include "cap_say.h"
 
@@ -83,6 +84,8 @@ static void on_driver_call(void *user, uint32_t domain, uint32_t cbid, const voi
         profiler_start();
     else if (cbid == CUPTI_DRIVER_PROFILER_STOP)
         profiler_stop();
+    else if (cbid == CUPTI_DRIVER_GET_VERSION)
+        cap_detach_at_exit(&cap_session);
 }
 
 /* Takes the only subscription, so that a conflict shows now and not as an empty recording. */

@@ -1,6 +1,7 @@
 /* The worker thread: decodes what CUPTI delivers, flushes on time, and ends the session. */
 #include "cap_calibrate.h"
 #include "cap_cuda.h"
+#include "cap_detach.h"
 #include "cap_nvtx.h"
 #include "cap_say.h"
 #include "cap_session.h"
@@ -211,13 +212,17 @@ static void collect_the_rest(struct cap_session *s)
     read_clocks(s);
 }
 
-/* Gives CUPTI up in a process that goes on. */
-static void detach(struct cap_session *s)
+/* Gives CUPTI up in a process that goes on; whether it is gone is part of the file. */
+static void detach(struct cap_session *s, bool for_good)
 {
     enter_cupti(s);
-    cap_kinds_disable(s);
-    cap_session_unsubscribe(s);
+    const struct cap_detached detached = cap_detach(s, for_good);
     leave_cupti(s);
+    if (!for_good)
+        return;
+    cap_recorder_info(&s->recorder, "detach", detached.text);
+    if (s->opts.verbose || (s->opts.finalize && !detached.gone))
+        cap_say("the window is over; %s", detached.text);
 }
 
 static void drain(struct cap_session *s)
@@ -233,10 +238,10 @@ static void drain(struct cap_session *s)
         leave_cupti(s);
     }
     collect_the_rest(s);
-    if (goes_on)
-        detach(s);
     if (cap_recorder_has_news(&s->recorder) || s->recorder.opened)
-        write_all(s);
+        write_all(s); /* before anything can go wrong with CUPTI */
+    if (goes_on)
+        detach(s, end == KREACH_END_WINDOW);
     cap_recorder_end(&s->recorder, end, s->end_detail);
     if (s->recorder.lost_ever > 0)
         cap_say("process %d: the recording is incomplete; 'kreach report' tells what is missing",

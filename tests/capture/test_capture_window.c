@@ -113,6 +113,48 @@ static void after_its_window_kreach_lets_go_of_cupti(void **state)
     scene_free(o);
 }
 
+/* Row 33: asked to, kreach takes CUPTI out of the process when its window is over for good. */
+static void after_its_window_kreach_leaves_where_it_is_asked_to_and_can(void **state)
+{
+    static const struct {
+        const char *fake, *options, *detach, *said;
+    } cases[] = {
+        { "told=1", "duration=0.1,flush=0.05,finalize", "finalized in", "at the end of a call" },
+        { "told=1,late_ms=30", "duration=0.1,flush=0.05,finalize", "finalized in",
+          "at the end of a call" },
+        { "told=1", "duration=0.1,flush=0.05", "CUPTI stays: not asked", "" },
+        { "told=1,silent=1", "duration=0.1,flush=0.05,finalize", "CUPTI stays: its callback",
+          "CUPTI stays: its callback" },
+        { "told=1,version=23", "duration=0.1,flush=0.05,finalize", "CUPTI stays: this version",
+          "CUPTI stays: this version" },
+        { "stays=7", "duration=0.1,flush=0.05,finalize", "CUPTI stays: it refuses",
+          "CUPTI stays: it refuses" },
+        { "told=1", "duration=0.1,flush=0.05,finalize,yield", "CUPTI stays: another",
+          "CUPTI stays: another" },
+    };
+    char text[96];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .fake = cases[i].fake,
+            .options = cases[i].options,
+            .ops = "init kernels=10 sleep=400 kernels=5 sync kernels=5 return=0" });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, 10);
+        assert_int_equal(f->end, KREACH_END_WINDOW);
+        assert_int_equal(f->n_lost, 0);
+        assert_true(kreach_read_info(f, "detach", text, sizeof text));
+        assert_memory_equal(text, cases[i].detach, strlen(cases[i].detach));
+        assert_non_null(strstr(o->stderr_text, cases[i].said));
+        assert_int_equal(strstr(o->stderr_text, "finalized") != NULL,
+                         strncmp(text, "finalized", 9) == 0);
+        scene_free(o);
+    }
+}
+
 static void ranges_are_recorded_with_their_names_and_threads(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){
@@ -344,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
+        cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
         cmocka_unit_test(a_plain_run_has_ranges_and_no_cupti),
         cmocka_unit_test(without_the_option_nvtx_is_left_alone),

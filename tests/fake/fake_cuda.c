@@ -90,7 +90,11 @@ int cuInit(unsigned flags)
 int cuDriverGetVersion(int *version);
 int cuDriverGetVersion(int *version)
 {
+    const struct fake_tracer *t = atomic_load(&tracer);
+
     *version = (int)fake_setting("driver", 13000);
+    if (t)
+        t->version_asked();
     return 0;
 }
 

@@ -58,6 +58,7 @@ bool fake_setting_text(const char *key, char *out, unsigned long room);
 struct fake_tracer {
     void (*launched)(const struct fake_work *work);
     void (*profiler)(bool start);
+    void (*version_asked)(void); /* cuDriverGetVersion ends */
 };
 void fake_set_tracer(const struct fake_tracer *tracer);
 

@@ -15,9 +15,12 @@
  *   hang=1               a complete flush never returns; hang=2: the forced one
  *   slow_ms=N            every flush takes that long
  *   late_ms=N            every flush returns so much later; others can go on meanwhile
- *   move_us=N            switching a kind on or off takes that long; move_once=1: the first time
- * off cost_us=N            a kernel's launch takes so much longer while it is recorded garbage=1 a
- * buffer's records cannot be walked to the end twice=1              every buffer is delivered twice
+ *   move_us=N            switching a kind takes that long; move_once=1: only the first one off
+ *   cost_us=N            a kernel's launch takes so much longer while it is recorded
+ *   told=1               cuptiFinalize says where it was called; stays=R: it fails
+ *   silent=1             callbacks of cuDriverGetVersion never come
+ *   garbage=1            a buffer's records cannot be walked to the end
+ *   twice=1              every buffer is delivered twice
  *   no_time=1            cuptiGetTimestamp fails
  *   strict=1             a flush before any buffer was asked for never returns
  *   bare=1               whoever enables a callback or records of calls ends the process
@@ -60,7 +63,7 @@ struct subscriber {
     cupti_callback_fn *callback;
     void *user;
     char name[CUPTI_SUBSCRIBER_NAME_BYTES];
-    bool profiler_calls;
+    bool profiler_calls, version_calls;
 };
 
 static pthread_mutex_t lock;
@@ -446,13 +449,36 @@ static void launched(const struct fake_work *w)
         usleep((useconds_t)fake_setting("cost_us", 0));
 }
 
+/* The strings of CUDA 11 point nowhere. */
+struct call_with_strings {
+    struct cupti_callback_data data;
+    uintptr_t strings[8];
+};
+#define CALL_AT_EXIT                                                                               \
+    {                                                                                              \
+        { .site = CUPTI_SITE_EXIT },                                                               \
+        {                                                                                          \
+            16, 16, 16, 16, 16, 16, 16, 16                                                         \
+        }                                                                                          \
+    }
+
+static __thread bool in_callback;
+
+static void version_asked(void)
+{
+    const struct call_with_strings call = CALL_AT_EXIT;
+
+    if (!subscribed || !only_subscriber.version_calls || fake_setting("silent", 0))
+        return;
+    in_callback = true;
+    only_subscriber.callback(only_subscriber.user, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_GET_VERSION,
+                             &call);
+    in_callback = false;
+}
+
 static void profiler(bool start)
 {
-    /* The strings of CUDA 11 point nowhere. */
-    const struct {
-        struct cupti_callback_data data;
-        uintptr_t strings[8];
-    } call = { { .site = CUPTI_SITE_EXIT }, { 16, 16, 16, 16, 16, 16, 16, 16 } };
+    const struct call_with_strings call = CALL_AT_EXIT;
 
     if (subscribed && only_subscriber.profiler_calls)
         only_subscriber.callback(only_subscriber.user, CUPTI_DOMAIN_DRIVER,
@@ -462,7 +488,7 @@ static void profiler(bool start)
 
 __attribute__((constructor)) static void on_load(void)
 {
-    static const struct fake_tracer tracer = { launched, profiler };
+    static const struct fake_tracer tracer = { launched, profiler, version_asked };
     pthread_mutexattr_t attr;
 
     pthread_mutexattr_init(&attr);
@@ -684,6 +710,8 @@ int cuptiEnableCallback(uint32_t on, struct subscriber *subscriber, uint32_t dom
     want_bare("callbacks");
     if (subscribed && domain == CUPTI_DOMAIN_DRIVER && cbid == CUPTI_DRIVER_PROFILER_START)
         subscriber->profiler_calls = on != 0;
+    if (subscribed && domain == CUPTI_DOMAIN_DRIVER && cbid == CUPTI_DRIVER_GET_VERSION)
+        subscriber->version_calls = on != 0;
     return CUPTI_OK;
 }
 
@@ -694,6 +722,11 @@ int cuptiFinalize(void)
         fprintf(stderr, "fake CUPTI: Finalize during a flush: crash\n");
         abort();
     }
+    if (fake_setting("told", 0))
+        fprintf(stderr, "fake CUPTI: finalized %s\n",
+                in_callback ? "at the end of a call" : "anywhere");
+    if (fake_setting("stays", 0))
+        return (int)fake_setting("stays", 0);
     acquire("Finalize");
     memset(enabled, 0, sizeof enabled);
     request = NULL;
