@@ -39,38 +39,55 @@ static void bash_command(FILE *out, const struct kr_command *command)
     fputs("' ;;\n", out);
 }
 
-static void bash_choices(FILE *out, const struct kr_option *options)
+/* Arguments of options that have choices; `before` is the command and a space, or nothing. */
+static void bash_choices(FILE *out, const char *before, const struct kr_option *options)
 {
     for (const struct kr_option *o = options; o->name; o++) {
         if (!o->choices)
             continue;
-        fprintf(out, "    --%s) COMPREPLY=($(compgen -W '", o->name);
+        fprintf(out, "    '%s%s--%s') COMPREPLY=($(compgen -W '", before, *before ? " " : "",
+                o->name);
         print_choices(out, o->choices);
         fputs("' -- \"$word\")); return ;;\n", out);
     }
 }
 
+/* Where the first word is a group: its second word, which belongs to the command. */
+static void bash_groups(FILE *out)
+{
+    for (size_t i = 0; kr_commands[i]; i++) {
+        const char *name = kr_commands[i]->name;
+        size_t len = strcspn(name, " ");
+
+        if (!name[len] || (i && strncmp(kr_commands[i - 1]->name, name, len + 1) == 0))
+            continue; /* no group, or one that the command before has opened */
+        fprintf(out, "    '%.*s') second='", (int)len, name);
+        for (size_t k = i; kr_commands[k] && strncmp(kr_commands[k]->name, name, len + 1) == 0; k++)
+            fprintf(out, "%s%s", k > i ? " " : "", kr_commands[k]->name + len + 1);
+        fputs("' ;;\n", out);
+    }
+}
+
 static void print_bash(FILE *out)
 {
-    static const struct kr_option shared[] = { KR_OPTIONS_OUTPUT, { 0 } };
-
-    fputs("_kreach()\n{\n    local word=${COMP_WORDS[COMP_CWORD]} options\n"
-          "    local command=${COMP_WORDS[1]}\n"
+    fputs("_kreach()\n{\n    local word=${COMP_WORDS[COMP_CWORD]} options second=\n"
+          "    local before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
           "    if [ \"$COMP_CWORD\" = 1 ]; then\n        COMPREPLY=($(compgen -W '",
           out);
     print_first_words(out);
-    fputs("' -- \"$word\"))\n        return\n    fi\n    case ${COMP_WORDS[COMP_CWORD-1]} in\n",
-          out);
-    bash_choices(out, shared);
-    bash_choices(out, kr_global_options);
+    fputs("' -- \"$word\"))\n        return\n    fi\n    case $before in\n", out);
+    bash_choices(out, "", kr_global_options);
     fputs("    esac\n    case $command in\n", out);
-    for (size_t i = 0; kr_commands[i]; i++) {
-        const char *space = strchr(kr_commands[i]->name, ' ');
-
-        if (space)
-            fprintf(out, "    '%.*s') command=\"$command ${COMP_WORDS[2]}\" ;;\n",
-                    (int)(space - kr_commands[i]->name), kr_commands[i]->name);
-    }
+    bash_groups(out);
+    fputs("    esac\n    if [ \"$second\" ]; then\n"
+          "        if [ \"$COMP_CWORD\" = 2 ]; then\n"
+          "            COMPREPLY=($(compgen -W \"$second\" -- \"$word\"))\n"
+          "            return\n        fi\n"
+          "        command=\"$command ${COMP_WORDS[2]}\"\n    fi\n"
+          "    case \"$command $before\" in\n",
+          out);
+    for (size_t i = 0; kr_commands[i]; i++)
+        bash_choices(out, kr_commands[i]->name, kr_commands[i]->options);
     fputs("    esac\n    case $command in\n", out);
     for (size_t i = 0; kr_commands[i]; i++)
         bash_command(out, kr_commands[i]);

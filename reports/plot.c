@@ -179,8 +179,10 @@ static size_t count_incomplete(const struct kr_report *reports, size_t n)
 static bool put_heading(struct kr_plot *plot, const char *title, const struct kr_report *reports,
                         size_t n, struct kr_err *err)
 {
-    /* Characters of the usual fonts that fit the picture's width. */
-    size_t fit = plot->format == KR_PLOT_DUMB ? plot->width - 2 : plot->width / 7;
+    bool dumb = plot->format == KR_PLOT_DUMB;
+    /* Characters that fit the picture in the fonts of the two lines. */
+    size_t title_fit = dumb ? plot->width - 2 : plot->width / 11;
+    size_t line_fit = dumb ? plot->width - 2 : plot->width / 7;
     size_t incomplete = count_incomplete(reports, n);
     char devices[128], windows[256], line[640];
 
@@ -189,11 +191,10 @@ static bool put_heading(struct kr_plot *plot, const char *title, const struct kr
     snprintf(line, sizeof line, "%s%s; policy %s; %s", incomplete ? "INCOMPLETE input; " : "",
              devices, kr_rules_policy_name(reports[0].rules), windows);
     fputs("0\t", plot->data_out);
-    if (!kr_plot_put_text(plot->data_out, title, plot->format == KR_PLOT_DUMB ? fit : fit * 3 / 4,
-                          err))
+    if (!kr_plot_put_text(plot->data_out, title, title_fit, err))
         return false;
     fputc('\t', plot->data_out);
-    if (!kr_plot_put_text(plot->data_out, line, fit, err))
+    if (!kr_plot_put_text(plot->data_out, line, line_fit, err))
         return false;
     fputc('\n', plot->data_out);
     kr_plot_end_block(plot->data_out);
@@ -313,12 +314,16 @@ static void put_terminal(const struct kr_plot *plot, FILE *out)
     case KR_PLOT_PNG: /* twice the size, for screens and paper of today */
         fprintf(out,
                 "set terminal pngcairo noenhanced font 'sans-serif,11' fontscale 2 linewidth 2 "
-                "size %zu,%zu\n",
+                "pointscale 2 size %zu,%zu\n",
                 plot->width * 2, plot->height * 2);
         break;
-    case KR_PLOT_PDF: /* 96 pixels are an inch */
-        fprintf(out, "set terminal pdfcairo noenhanced font 'sans-serif,8' size %.2fin,%.2fin\n",
-                (double)plot->width / 96, (double)plot->height / 96);
+    case KR_PLOT_PDF: /* 96 pixels are an inch, 72 points too */
+        fprintf(
+            out,
+            "set terminal pdfcairo noenhanced font 'sans-serif,11' fontscale 0.75 linewidth 0.75 "
+            "pointscale 0.6 size "
+            "%.2fin,%.2fin\n",
+            (double)plot->width / 96, (double)plot->height / 96);
         break;
     case KR_PLOT_FORMAT_COUNT:
         break;

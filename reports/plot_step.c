@@ -80,7 +80,7 @@ static bool put_heading(struct kr_plot *plot, const struct kr_report *report,
                         const struct stretch *s, size_t hidden_devices, struct kr_err *err)
 {
     double length_ns = (double)(s->step.end_ns - s->step.start_ns);
-    char what[64] = "the whole window, without steps", hidden[48] = "";
+    char what[64] = "the whole window", hidden[48] = "";
     char title[256];
 
     if (s->index != SIZE_MAX && report->n_steps == 1)
@@ -212,7 +212,8 @@ static double unit_ns(enum kr_unit unit)
     return unit == KR_UNIT_US ? 1e3 : unit == KR_UNIT_MS ? 1e6 : 1e9;
 }
 
-static void put_axes(FILE *script, size_t n_lanes, double length, enum kr_unit unit)
+static void put_axes(FILE *script, size_t n_lanes, double length, enum kr_unit unit,
+                     const char *what)
 {
     fprintf(script,
             "set xrange [0:%.6g]\n"
@@ -220,8 +221,8 @@ static void put_axes(FILE *script, size_t n_lanes, double length, enum kr_unit u
             "unset ytics\n"
             "set xtics out nomirror\n"
             "set rmargin %d\n"
-            "set xlabel \"time from the start of the step [%s]",
-            length, n_lanes - 1, RIGHT_MARGIN, kr_unit_name(unit));
+            "set xlabel \"time from the start of the %s [%s]",
+            length, n_lanes - 1, RIGHT_MARGIN, what, kr_unit_name(unit));
 }
 
 static void put_areas_script(FILE *script, double length)
@@ -284,7 +285,8 @@ bool kr_plot_step(const struct kr_report *report, const struct kr_plot_options *
 
         out->height = dumb ? 2 * lanes.n + 11 : 180 + 60 * lanes.n;
         put_lanes(out->data_out, run->timeline, &lanes, dumb);
-        put_axes(out->script_out, lanes.n, length, unit);
+        put_axes(out->script_out, lanes.n, length, unit,
+                 stretch.index == SIZE_MAX ? "window" : "step");
         if (dumb) {
             put_strips_script(out->script_out);
         } else {

@@ -14,3 +14,9 @@ complete_words kreach report --st
 complete_words kreach report --format ''
 complete_words kreach rules check --pol
 complete_words kreach --color ''
+complete_words kreach predict --mode ''
+complete_words kreach plot ''
+complete_words kreach plot st
+complete_words kreach plot step --format ''
+complete_words kreach plot classes --of ''
+complete_words kreach plot amdahl --sig
