@@ -599,47 +599,6 @@ static void another_process_of_the_same_number_is_not_waited_for(void **state)
     kr_record_give_signals_back(&signals);
 }
 
-/* Six steps of two layers each, inside one range that does not repeat. */
-static void put_nested_ranges(struct kr_build *b)
-{
-    kr_build_chunk(b, KREACH_NAMES,
-                   KR_FIELDS(KR_V(1), KR_T("step 1"), KR_T("layer 1"), KR_T("all of it")));
-    kr_build_chunk(b, KREACH_RANGES,
-                   KR_FIELDS(KR_V(1), KR_V(3), KR_V(7), KR_B(0), KR_S(1), KR_V(999999)));
-    for (int64_t i = 0; i < 6; i++)
-        kr_build_chunk(b, KREACH_RANGES,
-                       KR_FIELDS(KR_V(3), KR_V(1), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(900),
-                                 KR_V(2), KR_V(7), KR_B(0), KR_S(i * 1000), KR_V(300), KR_V(2),
-                                 KR_V(7), KR_B(0), KR_S(i * 1000 + 400), KR_V(300)));
-}
-
-static void steps_are_the_repeating_range_that_covers_most_or_the_named_one(void **state)
-{
-    static const struct {
-        const char *name, *label;
-        size_t n;
-        uint64_t first_ns;
-    } cases[] = {
-        { NULL, "step *", 5, 1000 },      { "layer 2", "layer *", 11, 400 },
-        { "step 99", "step *", 5, 1000 }, { "all of it", "", 0, 0 },
-        { "no such range", "", 0, 0 },
-    };
-
-    (void)state;
-    write_part(1, put_nested_ranges);
-    for (size_t i = 0; i < KR_COUNT(cases); i++) {
-        struct kr_record_steps steps = { 0 };
-        struct kr_err err = { 0 };
-
-        assert_true(kr_record_steps_find("parts", cases[i].name, &steps, &err));
-        assert_string_equal(steps.label, cases[i].label);
-        assert_int_equal(steps.n, cases[i].n);
-        if (steps.n)
-            assert_int_equal(steps.steps_ns[0], cases[i].first_ns);
-        kr_record_steps_free(&steps);
-    }
-}
-
 static void calibration_measures_the_same_steps_in_a_plain_run(void **state)
 {
     struct outcome outcome;
@@ -754,8 +713,6 @@ int main(void)
         cmocka_unit_test_setup(processes_that_outlive_the_program_are_waited_for, set_up),
         cmocka_unit_test_setup(what_was_lost_is_summed_up_and_said_again_by_the_file, set_up),
         cmocka_unit_test_setup(another_process_of_the_same_number_is_not_waited_for, set_up),
-        cmocka_unit_test_setup(steps_are_the_repeating_range_that_covers_most_or_the_named_one,
-                               set_up),
         cmocka_unit_test_setup(calibration_measures_the_same_steps_in_a_plain_run, set_up),
         cmocka_unit_test_setup(a_second_run_reads_standard_input_again_or_is_not_made, set_up),
         cmocka_unit_test_setup(calibration_that_cannot_be_right_is_left_out, set_up),

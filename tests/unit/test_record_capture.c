@@ -164,6 +164,35 @@ static void a_plain_run_gives_the_true_step_time(void **state)
     kr_timeline_free(t);
 }
 
+/* The fake CUPTI makes each step a millisecond longer while it is recorded. */
+static void what_recording_costs_is_measured_within_the_run(void **state)
+{
+    static const char *const words[] = { "init", "laps=1100,4", "return=0", NULL };
+    const struct kr_step_times *steps;
+    struct kr_timeline *t;
+    double cost_ns;
+
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        skip();
+    setenv("FAKE", "cost_us=1000", 1);
+    assert_int_equal(record("--calibrate", words), 0);
+    unsetenv("FAKE");
+    t = read_recording();
+    steps = &t->source.steps;
+    assert_string_equal(steps->method, "alternating");
+    assert_string_equal(steps->label, "lap *");
+    assert_int_equal(steps->pairs, 6);
+    cost_ns = steps->cost_frac * (double)steps->plain_step_ns;
+    if (cost_ns < 0.8e6 || cost_ns > 1.6e6)
+        fail_msg("%g ns of %llu", cost_ns, (unsigned long long)steps->plain_step_ns);
+    assert_true(steps->cost_low_frac > 0);
+    assert_int_equal(t->n_pauses, 6);
+    assert_int_equal(t->counts.annotations, 1100);
+    assert_true(kr_timeline_complete(t));
+    kr_timeline_free(t);
+}
+
 static void another_client_in_the_way_is_status_4(void **state)
 {
     static const char *const words[] = { "init", "kernels=9", "return=0", NULL };
@@ -181,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_launched_is_what_is_read),
         cmocka_unit_test(a_plain_run_gives_the_true_step_time),
+        cmocka_unit_test(what_recording_costs_is_measured_within_the_run),
         cmocka_unit_test(another_client_in_the_way_is_status_4),
     };
 
