@@ -7,15 +7,17 @@
  *   window_costs inflight                           records of work that a disable overtakes
  *   window_costs finalize direct|exit eager|graph CYCLES   attach, record, finalize, go on
  *   window_costs waits                              finalize when no CUDA call follows
- *   window_costs windows same|other|context PAUSE_US N   short windows one after the other: how
- * many of their kernels are recorded; who shuts them window_costs leave WORDS one finalize, and
- * what runs after it
+ *   window_costs windows same|other|context US N    short windows, how many kernels they record
+ *   window_costs leave WORDS                        one finalize, and what runs after it
+ *
+ * Who shuts a window: the thread that launches, another one, or another one with a context.
  *
  * WORDS of leave, separated by commas: eager, graph (work while recording; both are possible),
  * after (also between the disable and the finalize), again (unsubscribe and subscribe in between),
  * drained (a forced flush before it), beside (a second thread launches all the time), and who makes
  * the call at whose end it happens: launch (the program, a kernel under way), idle (the program,
- * nothing under way), own (a thread of ours, nothing under way), direct (no callback).
+ * nothing under way), own (a thread of ours, nothing under way), driver (the same by
+ * cuDriverGetVersion alone, as libkreach.so does), direct (no callback).
  *
  * Prints JSON lines. Built by scripts/gpu-build with the finder of CUPTI from profiler/capture.
  */
@@ -670,6 +672,15 @@ static void finalize_as(const char *words)
     if (has(words, "direct")) {
         finalize_ns = timed([] { finalize_result = finalize(); });
         finalize_state = 3;
+        return;
+    }
+    if (has(words, "driver")) {
+        int (*ask)(int *);
+        *(void **)&ask =
+            dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuDriverGetVersion");
+        CUPTI(cupti.enable_callback(1, subscriber, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_GET_VERSION));
+        finalize_state = 1;
+        std::thread([&] { ask(&version); }).join();
         return;
     }
     CUPTI(enable_domain(1, subscriber, CUPTI_DOMAIN_RUNTIME));

@@ -28,7 +28,9 @@ CASES += [["leave", words] for words in (
     "eager,launch", "graph,launch", "eager,after,launch", "graph,after,launch",
     "eager,graph,after,again,launch", "eager,graph,after,idle", "eager,graph,after,own",
     "eager,graph,after,drained,own", "eager,graph,after,again,own", "eager,graph,after,direct",
-    "eager,graph,own", "eager,graph,after,beside,own", "eager,after,beside,drained,launch")]
+    "eager,graph,own", "eager,graph,after,beside,own", "eager,after,beside,drained,launch",
+    "eager,graph,after,driver", "eager,graph,after,drained,driver",
+    "eager,graph,after,beside,driver", "eager,after,drained,beside,driver")]
 
 
 def build(folder):
