@@ -221,8 +221,9 @@ static void detach(struct cap_session *s, bool for_good)
     if (!for_good)
         return;
     cap_recorder_info(&s->recorder, "detach", detached.text);
-    if (s->opts.verbose || (s->opts.finalize && !detached.gone))
-        cap_say("the window is over; %s", detached.text);
+    if (!detached.gone)
+        cap_say("the window is over. %s; launches cost a little more than without it",
+                detached.text);
 }
 
 static void drain(struct cap_session *s)
