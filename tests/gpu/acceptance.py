@@ -8,6 +8,7 @@ from an earlier run. Exit status 1 when one fails. KREACH_CODE names the code, e
 import collections
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -297,6 +298,111 @@ def windows(tools):
     part = check_complete(run, END_WINDOW)
     results["duration"] = part.summary()
     return results
+
+
+MARKED = [sys.executable, os.path.join(os.path.dirname(MODELS[1]), "marked_steps.py")]
+GAP_CALIBRATE = 3
+
+
+def calibration_gaps(part):
+    """Where recording paused to calibrate, [ns, REALTIME]: CUPTI's clock on Linux."""
+    gaps = []
+    for kind, text in part.gaps:
+        if kind == GAP_CALIBRATE:
+            begin, _, end = text.split(" ")[0].partition("..")
+            gaps.append((int(begin), int(end)))
+    return gaps
+
+
+def stretch_mean_ms(starts_ns, begin, end):
+    """Mean step of the settled ones between two changes; None when they are too few."""
+    inside = [s for s in starts_ns if begin <= s <= end][2:-1]
+    inside = [s for s in inside if s - begin >= 20_000_000]
+    if len(inside) < 4:
+        return None
+    return (inside[-1] - inside[0]) / (len(inside) - 1) / 1e6
+
+
+def by_turns(starts_ns, gaps):
+    """Mean steps [ms] of the stretches without recording, and of those with, beside them."""
+    plain, recorded = [], []
+    for i, (begin, end) in enumerate(gaps):
+        before = gaps[i - 1][1] if i else 2 * begin - end
+        after = gaps[i + 1][0] if i + 1 < len(gaps) else 2 * end - begin
+        values = [stretch_mean_ms(starts_ns, *edges)
+                  for edges in ((before, begin), (begin, end), (end, after))]
+        if None not in values:
+            plain.append(values[1])
+            recorded.append((values[0] + values[2]) / 2)
+    return plain, recorded
+
+
+def step_times_ms(out):
+    starts_ns = last_json(out)["starts_ns"]
+    return [(b - a) / 1e6 for a, b in zip(starts_ns, starts_ns[1:])][2:]
+
+
+def summary_ms(values):
+    values = sorted(values)
+    return {"n": len(values), "median": statistics.median(values), "low": values[len(values) // 4],
+            "high": values[-1 - len(values) // 4]}
+
+
+def calibrates_itself(tools, model, steps, some, how="synced"):
+    """Steps that are left alone in one run take as long as in a run without recording."""
+    command = MARKED + [model]
+    runs = {"nothing": [], "plain": [], "recorded": []}
+    for _ in range(2):
+        runs["nothing"] += step_times_ms(plain(command + [str(some), how]).stdout)
+        runs["plain"] += step_times_ms(record(tools, command + [str(some), how], "plain,nvtx").out)
+        run = record(tools, command + [str(some), how], "nvtx,launches")
+        check(run.status == 0, run.err[-1500:])
+        runs["recorded"] += step_times_ms(run.out)
+        per_step = run.only().number("kernels") / (some + 5)
+    keep = os.path.join(RESULTS, "calibrate") if os.environ.get("KREACH_KEEP") else None
+    run = record(tools, command + [str(steps), how], "calibrate,launches", keep=keep)
+    check(run.status == 0, run.err[-1500:])
+    part = check_complete(run)
+    gaps = calibration_gaps(part)
+    starts_ns = last_json(run.out)["starts_ns"]
+    alone, beside = by_turns(starts_ns, gaps)
+    result = {name: summary_ms(values) for name, values in runs.items()}
+    result.update(gaps=len(gaps), label=part.values.get("step_range"), kernels_a_step=per_step,
+                  kernels=part.number("kernels"), launches=part.number("launches"),
+                  turns_plain=alone, turns_recorded=beside)
+    check(len(gaps) == 6 and len(alone) >= 5, "turns: %s" % result)
+    ratios = sorted(b / a for a, b in zip(alone, beside))
+    result["cost_by_turns"] = [ratios[0] - 1, statistics.median(ratios) - 1, ratios[-1] - 1]
+    result["cost_of_two_runs"] = result["recorded"]["median"] / result["plain"]["median"] - 1
+    in_gaps = sum(1 for s in starts_ns if any(a <= s < b for a, b in gaps))
+    expected = (steps + 5 - in_gaps) * per_step
+    result["expected_kernels"] = expected
+    check(abs(part.number("kernels") - expected) <= 2 * len(gaps) * per_step + 0.05 * expected,
+          "work was recorded while left alone, or the other way: %s" % result)
+    low = min(result[name]["low"] for name in ("nothing", "plain")) * 0.97
+    high = max(result[name]["high"] for name in ("nothing", "plain")) * 1.03
+    check(min(alone) <= high and max(alone) >= low, "step times disagree: %s" % result)
+    return result
+
+
+CASES["calibrates_itself"] = lambda tools: calibrates_itself(tools, "decode_eager", 125, 30)
+CASES["calibrates_itself_dlrm"] = (
+    lambda tools: calibrates_itself(tools, "dlrm_inference", 6000, 1000))
+CASES["calibrates_itself_unsynced"] = (
+    lambda tools: calibrates_itself(tools, "resnet50_training", 300, 50, "unsynced"))
+
+
+@case
+def emit_nvtx_marks_steps(tools):
+    """torch's record_function as NVTX ranges: are steps found by them, and at what price?"""
+    run = record(tools, MARKED + ["dlrm_inference", "2000", "emitted"], "calibrate,launches")
+    check(run.status == 0, run.err[-1500:])
+    part = run.only()
+    check(part.values.get("step_range") == "step", "steps: %s" % part.summary())
+    ours = step_times_ms(plain(MARKED + ["dlrm_inference", "1000", "synced"]).stdout)
+    theirs = step_times_ms(plain(MARKED + ["dlrm_inference", "1000", "emitted"]).stdout)
+    return {"gaps": len(calibration_gaps(part)), "ranges": part.totals.get(6),
+            "step_ms": statistics.median(ours), "step_ms_emitting": statistics.median(theirs)}
 
 
 @case
