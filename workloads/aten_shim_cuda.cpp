@@ -111,6 +111,14 @@ bool kr_at_wait_stream(kr_at *at, kr_stream *s)
     });
 }
 
+bool kr_at_synchronize_stream(kr_at *at, kr_stream *s)
+{
+    return act(at, __func__, [&] {
+        need_cuda(at);
+        (s ? s->stream : c10::cuda::getDefaultCUDAStream(at->device.index())).synchronize();
+    });
+}
+
 void kr_stream_free(kr_stream *s)
 {
     delete s;

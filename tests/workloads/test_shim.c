@@ -373,6 +373,8 @@ static void what_needs_cuda_says_so(void **state)
     assert_error(at, KR_EENV, "needs a CUDA device");
     assert_false(kr_at_wait_stream(at, NULL));
     assert_error(at, KR_EENV, "needs a CUDA device");
+    assert_false(kr_at_synchronize_stream(at, NULL));
+    assert_error(at, KR_EENV, "needs a CUDA device");
     assert_null(kr_at_graph_begin(at));
     assert_error(at, KR_EENV, "needs a CUDA device");
     assert_false(kr_at_graph_end(at, NULL));
