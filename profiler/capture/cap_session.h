@@ -71,6 +71,7 @@ struct cap_session {
     uint64_t opened_mono_ns;           /* MONOTONIC, when recording began */
     bool delay_over;                   /* worker only, like the next */
     int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading */
+    bool device_warned;                /* said that CUPTI's device buffers are nearly full */
     bool drops_unknown;                /* CUPTI's counter failed once; said so */
 
     _Atomic(cupti_complete_fn *) foreign_complete; /* of a client that took the buffers */

@@ -130,6 +130,38 @@ static void write_all(struct cap_session *s)
     cap_recorder_flush(r, true);
 }
 
+/*
+ * CUPTI keeps a kernel's times in buffers on the device, some 100,000 in each, until it can
+ * complete the record; when all buffers are in use, times are lost (parcagpu issue 23 saw it at 25
+ * million kernels with the limit of 250, at 0.9 million with 8). What can be counted is what fills
+ * the buffers that CUPTI has of ours: not the kernels of graphs that are still queued, for which it
+ * asks none until they ran.
+ */
+#define DEVICE_BUFFERS      250 /* CUPTI's default limit */
+#define DEVICE_BUFFER_BYTES 3200000
+#define DEVICE_RECORD_BYTES 32
+#define KERNEL_RECORD_BYTES 216 /* CUPTI 13's, the longest */
+
+static void watch_device_buffers(struct cap_session *s)
+{
+    const uint64_t buffers = s->opts.device_limit ? s->opts.device_limit : DEVICE_BUFFERS;
+    const uint64_t bytes =
+        s->opts.device_buffer_bytes ? s->opts.device_buffer_bytes : DEVICE_BUFFER_BYTES;
+    const uint64_t limit = buffers * (bytes / DEVICE_RECORD_BYTES);
+    const uint64_t waiting =
+        cap_pool_outstanding(&s->pool) * (s->pool.buffer_bytes / KERNEL_RECORD_BYTES);
+    char text[32];
+
+    if (s->device_warned || waiting < limit / 10 * 8)
+        return;
+    s->device_warned = true;
+    snprintf(text, sizeof text, "%llu", (unsigned long long)waiting);
+    cap_recorder_info(&s->recorder, "device_records_waiting", text);
+    cap_say("CUPTI has about %s records that are not complete; beyond %llu it may lose their "
+            "times: wait for the device now and then, or raise device-limit",
+            text, (unsigned long long)limit);
+}
+
 /* In a plain run there are ranges and no CUPTI: REALTIME stands for its clock. */
 static void write_plain(struct cap_session *s)
 {
@@ -151,6 +183,7 @@ static void tick(struct cap_session *s)
     if (cap_pool_outstanding(&s->pool) > 0 && atomic_load(&s->taken_over_ns) == 0)
         flush_cupti(s, CUPTI_FLUSH_COMPLETE);
     take_buffers(s, KREACH_LOST_ZERO_TIME);
+    watch_device_buffers(s);
     if (!cap_recorder_has_news(&s->recorder) && !s->recorder.opened)
         return;
     read_drops(s);

@@ -181,6 +181,34 @@ static void ranges_are_recorded_with_their_names_and_threads(void **state)
 }
 
 /* For true step times: the program's ranges, and CUPTI not even loaded. */
+/*
+ * parcagpu issue 23: work behind a kernel that does not end fills the device's buffers. 90,000
+ * records wait, of which one buffer of 100,000 may hold four fifths unwarned, and two all.
+ */
+static void kreach_warns_before_the_buffers_on_the_device_are_full(void **state)
+{
+    static const char *const options[] = { "device-limit=2,flush=0.05", "device-limit=1,flush=0.05",
+                                           "flush=0.05" };
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .options = options[i],
+            .ops = "init us=1500000 kernels=1 us=0 kernels=90000 sleep=300 sync sleep=100 "
+                   "return=0" });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, 90001);
+        assert_int_equal(kreach_read_info(f, "device_records_waiting", text, sizeof text), i == 1);
+        assert_int_equal(strstr(o->stderr_text, "beyond 100000") != NULL, i == 1);
+        if (i == 1)
+            assert_in_range(strtoul(text, NULL, 10), 80000, 110000);
+        scene_free(o);
+    }
+}
+
 static void a_plain_run_has_ranges_and_no_cupti(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){
@@ -388,6 +416,7 @@ int main(void)
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
+        cmocka_unit_test(kreach_warns_before_the_buffers_on_the_device_are_full),
         cmocka_unit_test(a_plain_run_has_ranges_and_no_cupti),
         cmocka_unit_test(without_the_option_nvtx_is_left_alone),
         cmocka_unit_test(the_subscription_is_given_to_whoever_asks),
