@@ -400,6 +400,7 @@ static const struct scene silent[] = {
     { .ops = "init return=0" },                                       /* CUDA, but no work */
     { .fake = "strict=1", .ops = "init sleep=50 return=0" },          /* row 28 */
     { .env = "KREACH_DISABLE=1", .ops = "init kernels=10 return=0" }, /* row 57 */
+    { .no_preload = true, .env = "KREACH_DISABLE=1", .ops = "init kernels=10 return=0" },
     { .options = "floor", .ops = "init kernels=5000 return=0" },
 };
 

@@ -158,18 +158,18 @@ static const struct crash {
     int signal;
 } crashes[] = {
     { "abort",
-      { .options = "flush=0.05", .ops = "init kernels=3000 sleep=400 kernels=10 abort" },
+      { .options = "flush=0.05", .ops = "init kernels=3000 sleep=900 kernels=10 abort" },
       SIGABRT },
     { "SIGSEGV",
-      { .options = "flush=0.05", .ops = "init kernels=3000 sleep=400 kernels=10 kill=11" },
+      { .options = "flush=0.05", .ops = "init kernels=3000 sleep=900 kernels=10 kill=11" },
       SIGSEGV },
     { "SIGKILL",
-      { .options = "flush=0.05", .ops = "init kernels=3000 sleep=400 kernels=10 kill=9" },
+      { .options = "flush=0.05", .ops = "init kernels=3000 sleep=900 kernels=10 kill=9" },
       SIGKILL },
     { "SIGKILL while CUPTI hangs",
       { .fake = "slow_ms=20",
         .options = "flush=0.05",
-        .ops = "init kernels=3000 sleep=400 kill=9" },
+        .ops = "init kernels=3000 sleep=900 kill=9" },
       SIGKILL },
 };
 

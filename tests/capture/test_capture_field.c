@@ -206,16 +206,16 @@ static void a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes(void *
 static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
 {
     static const char *const ops[] = {
-        "init kernels=100 sync sleep=50 finalize sleep=100 kernels=30 return=0",
-        "init kernels=100 sync rival kernels=5 unrival sleep=100 finalize sleep=100 kernels=30 "
+        "init kernels=100 sleep=50 finalize sleep=300 kernels=30 return=0",
+        "init kernels=100 sync rival kernels=5 unrival sleep=300 finalize sleep=300 kernels=30 "
         "return=0",
-        "init kernels=100 sync rival kernels=5 finalize sleep=100 kernels=30 return=0",
+        "init kernels=100 sync rival kernels=5 finalize sleep=300 kernels=30 return=0",
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct outcome *o = scene_run(&(struct scene){
-            .rival = true, .fake = "slow_ms=5", .options = "flush=0.01", .ops = ops[i] });
+            .rival = true, .fake = "late_ms=100", .options = "flush=0.01", .ops = ops[i] });
         struct read_file *f = scene_file(o);
 
         assert_true(scene_exited(o, 0));

@@ -611,13 +611,13 @@ int cuptiActivityFlushAll(uint32_t flag)
     acquire("FlushAll");
     while (hang == 1 + (long)flag || (n_requests == 0 && fake_setting("strict", 0)))
         pause();
-    if (fake_setting("slow_ms", 0))
-        usleep((useconds_t)fake_setting("slow_ms", 0) * 1000);
     if (fake_cuda_is_down()) {
         atomic_fetch_sub(&flushing, 1);
         release();
         return CUPTI_E_NOT_INITIALIZED;
     }
+    if (fake_setting("slow_ms", 0))
+        usleep((useconds_t)fake_setting("slow_ms", 0) * 1000);
     if (complete)
         deliver(flag == CUPTI_FLUSH_FORCED ? FORCED : COMPLETE);
     release();
