@@ -78,6 +78,7 @@ static bool build(enum figure figure, const struct analysed *a, enum kr_plot_for
     struct kr_predict_result result = { 0 };
     bool good;
 
+    *plot = (struct kr_plot){ 0 };
     if (figure == CLASSES)
         return kr_plot_classes(&a->report, 1, &options, plot, err);
     if (figure == CUMULATIVE)
@@ -128,7 +129,7 @@ static void the_same_run_gives_the_same_script_and_data(void **state)
     analyse(import(GOLDEN "kreach/resnet.kreach"), "steady", &a);
     analyse(import(GOLDEN "kreach/resnet.kreach"), "steady", &b);
     for (int f = 0; f < FIGURES; f++) {
-        struct kr_plot one, two;
+        struct kr_plot one = { 0 }, two = { 0 };
 
         must_build((enum figure)f, &a, KR_PLOT_SVG, &one);
         must_build((enum figure)f, &b, KR_PLOT_SVG, &two);
@@ -337,12 +338,12 @@ static void paths_in_a_script_are_quoted_or_refused(void **state)
     analyse(hostile_run(), "all", &a);
     must_build(CLASSES, &a, KR_PLOT_PNG, &plot);
     assert_true(kr_plot_write_script(&plot, "it's `id`.dat", "a\\n\".png", out, &err));
-    fflush(out);
+    assert_int_equal(fflush(out), 0);
     assert_non_null(strstr(text, "\ndata = 'it''s `id`.dat'\n"));
     assert_non_null(strstr(text, "\nset output 'a\\n\".png'\n"));
     assert_false(kr_plot_write_script(&plot, "a\nb.dat", NULL, out, &err));
     assert_int_equal(err.code, KR_EARG);
-    fclose(out);
+    assert_int_equal(fclose(out), 0);
     kr_plot_free(&plot);
     forget(&a);
 }
@@ -388,7 +389,7 @@ static struct drawn draw(const char *script, uint64_t timeout_ns)
     fake_gnuplot(script);
     drawn.good = kr_gnuplot_draw(&plot, timeout_ns, out, &drawn.err);
     setenv("PATH", before, 1);
-    fclose(out);
+    assert_int_equal(fclose(out), 0);
     kr_plot_free(&plot);
     forget(&a);
     return drawn;
