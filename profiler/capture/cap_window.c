@@ -48,6 +48,7 @@ static bool open_window(struct cap_session *s)
         return true;
     const int result = cap_kinds_enable(s);
     if (result == CUPTI_OK) {
+        atomic_store(&s->window_refused, CUPTI_OK);
         atomic_store(&s->window_opened_ns, cap_cupti_now(s));
         end_move(s, CAP_OPEN);
         return true;
@@ -81,11 +82,17 @@ static uint64_t stamp(const struct cap_session *s)
     return now_ns ? now_ns : 1;
 }
 
+static void mark_missed(struct cap_session *s)
+{
+    uint64_t not_missing = 0;
+
+    atomic_compare_exchange_strong(&s->missed_from_ns, &not_missing, stamp(s));
+}
+
 /* Opens before it returns, whoever is moving the window; what cannot be had in time is missed. */
 static void open_now(struct cap_session *s)
 {
     uint64_t until_ns = 0;
-    uint64_t not_missing = 0;
 
     for (;;) {
         const uint32_t ticket = cap_wake_ticket(&s->moved);
@@ -102,7 +109,7 @@ static void open_now(struct cap_session *s)
             break;
         cap_wake_wait(&s->moved, ticket, until_ns - now_ns);
     }
-    atomic_compare_exchange_strong(&s->missed_from_ns, &not_missing, stamp(s));
+    mark_missed(s);
 }
 
 static bool is_early(const struct cap_session *s)
@@ -160,8 +167,8 @@ uint64_t cap_window_step(struct cap_session *s, uint64_t now_ns)
             s->opened_mono_ns = now_ns;
         }
     }
-    if (atomic_load(&s->window_wanted))
-        open_window(s);
+    if (atomic_load(&s->window_wanted) && !open_window(s))
+        mark_missed(s);
     const uint64_t left_ns = let_go(s, now_ns);
     if (s->opts.duration_ns > 0 && atomic_load(&s->window) == CAP_OPEN) {
         const uint64_t ends_ns = s->opened_mono_ns + s->opts.duration_ns;

@@ -234,7 +234,7 @@ static void collect_the_rest(struct cap_session *s)
 {
     if (atomic_load(&s->pool.requests) > 0)
         take_the_rest(s);
-    else if (!cap_recorder_has_news(&s->recorder))
+    else if (!cap_recorder_has_news(&s->recorder) && atomic_load(&s->missed_from_ns) == 0)
         return;
     enter_cupti(s);
     const uint64_t now_ns = cap_cupti_now(s);
