@@ -21,7 +21,7 @@
 #define KREACH_SIGNATURE_BYTES 8
 
 #define KREACH_VERSION_MAJOR 1 /* a reader refuses a larger one */
-#define KREACH_VERSION_MINOR 0
+#define KREACH_VERSION_MINOR 1
 
 #define KREACH_CHUNK_MAGIC UINT32_C(0x4b43524b) /* "KRCK" */
 #define KREACH_CHUNK_MAX_BYTES                                                                     \
@@ -89,7 +89,9 @@ enum kreach_chunk_type {
     /* Clean end: varint enum kreach_end, text detail. Last in a section. */
     KREACH_END = 14,
     /* Step times: text method ("alternating", "second run"); varint count and as many varint ns
-       measured without profiling; varint count and as many varint ns of profiled steps. */
+       measured without profiling; varint count and as many varint ns of profiled steps. Since
+       version 1.1: text label (the range that marks the steps); varint count of stretches, then of
+       each, in time order, u8 1 = profiled, varint steps, taken from the front of the lists. */
     KREACH_CALIBRATION = 15,
 };
 
