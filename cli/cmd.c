@@ -7,7 +7,6 @@
 
 #include "commands.h"
 #include "help.h"
-#include "json_writer.h"
 #include "nearest.h"
 #include "output.h"
 #include "term.h"
@@ -35,16 +34,6 @@ struct invocation {
     const char *color;   /* --color's argument, or NULL */
     bool json_errors;    /* --json stands on the command line */
 };
-
-static const char *code_name(enum kr_code code)
-{
-    static const char *const names[] = {
-        [KR_OK] = "ok",        [KR_EARG] = "usage",     [KR_EINPUT] = "input",
-        [KR_EENV] = "missing", [KR_EOUTPUT] = "output", [KR_ENOMEM] = "memory",
-    };
-
-    return names[code];
-}
 
 const struct kr_command *kr_command_find(const char *name)
 {
@@ -90,23 +79,6 @@ void kr_call_note(const struct kr_call *call, const char *fmt, ...)
     va_end(args);
 }
 
-/* The error as data: whoever asked for JSON gets one JSON document, whatever happens. */
-static void print_json_error(FILE *out, const struct kr_err *err)
-{
-    struct kr_json json;
-
-    kr_json_begin(&json, out, "kreach.error", 1);
-    kr_json_str(&json, "code", code_name(err->code));
-    kr_json_u64(&json, "exit_status", kr_status_of(err->code));
-    kr_json_str(&json, "message", err->msg);
-    if (err->offset == KR_NO_OFFSET)
-        kr_json_null(&json, "offset_bytes");
-    else
-        kr_json_u64(&json, "offset_bytes", err->offset);
-    kr_json_end(&json);
-    (void)fflush(out);
-}
-
 static int report_error(const struct invocation *inv, const struct kr_err *err)
 {
     const struct kr_command *command = inv->call.command;
@@ -122,7 +94,7 @@ static int report_error(const struct invocation *inv, const struct kr_err *err)
     if (err->code == KR_EARG)
         fprintf(inv->io->log, "Try 'kreach %s%s--help'.\n", name ? name : "", name ? " " : "");
     if (inv->json_errors && err->code != KR_EOUTPUT)
-        print_json_error(inv->io->out, err);
+        kr_status_write_json(inv->io->out, err);
     return (int)kr_status_of(err->code);
 }
 

@@ -2,6 +2,8 @@
 #ifndef KR_STATUS_H
 #define KR_STATUS_H
 
+#include <stdio.h>
+
 #include "err.h"
 
 /* docs/cli.md lists them for users. */
@@ -16,5 +18,8 @@ enum kr_status {
 
 /** The exit status of a failure: the only place where codes become statuses. */
 enum kr_status kr_status_of(enum kr_code code);
+
+/** The error as data, kreach.error: who asked for JSON gets one JSON document, whatever happens. */
+void kr_status_write_json(FILE *out, const struct kr_err *err);
 
 #endif
