@@ -7,7 +7,9 @@
 
 #define LAYERS_MAX ((size_t)1 << 12)
 
-/* As He et al. 2016 train: torchvision's reference recipe for ResNet-50. */
+/* torchvision's reference recipe for ResNet-50, whose rate is for 256 images and, as usual, in
+ * proportion to their number (Goyal et al. 2017). */
+#define RATE_BATCH 256
 static const struct kr_sgd recipe = {
     .learning_rate = 0.1, .momentum = 0.9, .weight_decay = 1e-4, .form = KR_OPTIM_FOREACH
 };
@@ -22,7 +24,6 @@ bool kr_cnn_open(struct kr_cnn *c, struct kr_at *at, const struct kr_run *run, i
 
     c->at = at;
     c->batch = batch;
-    c->autocast = run->dtype;
     if (!kr_params_open(&c->params, at, run))
         return false;
     images = kr_input_normal(&c->params, KR_DIMS(batch, 3, side, side));
@@ -71,6 +72,7 @@ int64_t kr_cnn_add(struct kr_cnn *c, const struct kr_conv_spec *spec, int64_t si
 bool kr_cnn_finish(struct kr_cnn *c, int64_t features, int64_t classes, struct kr_built *out)
 {
     struct kr_params *p = &c->params;
+    struct kr_sgd sgd = recipe;
 
     c->weight = kr_param_normal(p, sqrt(1.0 / (double)features), KR_DIMS(classes, features));
     c->bias = kr_param_full(p, 0, KR_DIMS(classes));
@@ -86,8 +88,8 @@ bool kr_cnn_finish(struct kr_cnn *c, int64_t features, int64_t classes, struct k
     out->ndim = 0;
     out->flop *= 3; /* a backward pass multiplies twice: for its weights and for its input */
     c->labels = kr_input_index(p, classes, KR_DIMS(c->batch));
-    if (c->labels)
-        c->optim = kr_at_sgd(c->at, p->trained, p->n_trained, &recipe);
+    sgd.learning_rate *= (double)c->batch / RATE_BATCH;
+    c->optim = kr_at_sgd(c->at, p->trained, p->n_trained, &sgd);
     return c->optim != NULL;
 }
 
@@ -132,15 +134,15 @@ static struct kr_tensor *logits_of(struct kr_cnn *c, kr_cnn_body *body)
 
 static struct kr_tensor *train_step(struct kr_cnn *c, kr_cnn_body *body)
 {
-    bool mixed = c->autocast != KR_F32;
+    bool mixed = c->params.autocast != KR_F32;
     struct kr_tensor *loss;
 
     kr_optim_zero_grad(c->at, c->optim);
     if (mixed)
-        kr_at_autocast(c->at, true, c->autocast);
+        kr_at_autocast(c->at, true, c->params.autocast);
     loss = kr_at_cross_entropy(c->at, logits_of(c, body), c->labels);
     if (mixed)
-        kr_at_autocast(c->at, false, c->autocast);
+        kr_at_autocast(c->at, false, c->params.autocast);
     kr_at_backward(c->at, loss);
     kr_optim_step(c->at, c->optim);
     return kr_at_detach(c->at, loss);

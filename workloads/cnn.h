@@ -36,7 +36,6 @@ struct kr_cnn {
     struct kr_tensor *weight, *bias;   /* classifier [classes, C], [classes] */
     struct kr_tensor *images, *labels; /* labels [N] only when training */
     struct kr_optim *optim;            /* NULL unless training */
-    enum kr_dtype autocast;            /* when training; KR_F32: off */
     double dropout;                    /* before the classifier, when training */
     int64_t batch;
     double flop; /* of one forward pass, so far */

@@ -117,7 +117,6 @@ struct dlrm {
     struct kr_tensor *row, *column;        /* [F (F - 1) / 2]: pairs below the diagonal */
     struct kr_tensor *clicks;              /* [B, 1] in 0..1; only when training */
     struct kr_optim *optim;                /* NULL unless training */
-    enum kr_dtype autocast;                /* when training; KR_F32: off */
     int64_t batch;
     double flop; /* of one forward pass */
 };
@@ -203,7 +202,7 @@ static void make_training(struct dlrm *d)
     struct kr_at *at = d->params.at;
     struct kr_tensor *clicks = kr_input_index(&d->params, 2, KR_DIMS(d->batch, 1));
 
-    d->clicks = kr_input_keep(&d->params, kr_at_to(at, clicks, KR_F32));
+    d->clicks = kr_input_keep(&d->params, kr_at_to(at, clicks, d->params.dtype));
     d->optim = kr_at_sgd(at, d->params.trained, d->params.n_trained, &recipe);
 }
 
@@ -235,7 +234,6 @@ static bool dlrm_open(struct kr_at *at, const struct kr_run *run, struct kr_buil
     out->state = d;
     d->preset = find_preset(run->preset);
     d->batch = run->batch ? run->batch : d->preset->batch;
-    d->autocast = run->dtype;
     if (!kr_params_open(&d->params, at, run))
         return false;
     build(d);
@@ -291,17 +289,17 @@ static struct kr_tensor *forward(struct kr_at *at, const struct dlrm *d)
 
 static struct kr_tensor *train(struct kr_at *at, struct dlrm *d)
 {
-    bool mixed = d->autocast != KR_F32;
+    bool mixed = d->params.autocast != KR_F32;
     struct kr_tensor *logits;
     struct kr_tensor *loss;
 
     kr_optim_zero_grad(at, d->optim);
     if (mixed)
-        kr_at_autocast(at, true, d->autocast);
+        kr_at_autocast(at, true, d->params.autocast);
     logits = forward(at, d);
     if (mixed)
-        kr_at_autocast(at, false, d->autocast);
-    loss = kr_at_bce_with_logits(at, kr_at_to(at, logits, KR_F32), d->clicks);
+        kr_at_autocast(at, false, d->params.autocast);
+    loss = kr_at_bce_with_logits(at, kr_at_to(at, logits, d->params.dtype), d->clicks);
     kr_at_backward(at, loss);
     kr_optim_step(at, d->optim);
     return kr_at_detach(at, loss);
@@ -339,6 +337,7 @@ const struct kr_model kr_model_dlrm = {
     .presets = (const char *const[]){ "mlperf", "onehot", "rm2", "tiny", NULL },
     .dtype = KR_F32,
     .can_graph = true,
+    .takes_batch_only = true,
     .open = dlrm_open,
     .step = dlrm_step,
     .close = dlrm_close,

@@ -59,7 +59,6 @@ struct gpt2 {
     struct kr_tensor *input, *target; /* [B, T], [B T]; no target unless training */
     struct kr_optim *decayed;         /* matrices */
     struct kr_optim *plain;           /* biases and norms */
-    enum kr_dtype autocast;           /* KR_F32: none */
 };
 
 /* x [B, T, C] */
@@ -105,18 +104,18 @@ static struct kr_tensor *forward(struct kr_at *at, const struct gpt2 *m)
 
 static struct kr_tensor *train_step(struct kr_at *at, struct gpt2 *m)
 {
-    bool mixed = m->autocast != KR_F32;
+    bool mixed = m->params.autocast != KR_F32;
     struct kr_tensor *logits, *loss;
 
     kr_optim_zero_grad(at, m->decayed);
     kr_optim_zero_grad(at, m->plain);
     if (mixed)
-        kr_at_autocast(at, true, m->autocast);
+        kr_at_autocast(at, true, m->params.autocast);
     logits = forward(at, m);
     logits = kr_at_view(at, logits, KR_DIMS(-1, m->preset->shape->words));
     loss = kr_at_cross_entropy(at, logits, m->target);
     if (mixed)
-        kr_at_autocast(at, false, m->autocast);
+        kr_at_autocast(at, false, m->params.autocast);
     kr_at_backward(at, loss);
     kr_optim_step(at, m->decayed);
     kr_optim_step(at, m->plain);
@@ -216,7 +215,6 @@ static bool gpt2_open(struct kr_at *at, const struct kr_run *run, struct kr_buil
         return false;
     out->state = m;
     m->preset = &presets[kr_name_place(preset_names, run->preset)];
-    m->autocast = run->dtype;
     s = m->preset->shape;
     m->n_layers = kr_stack_resolve(at, run, &s->stack, out);
     if (m->n_layers == 0 || !kr_params_open(&m->params, at, run) || !weights_build(at, m) ||

@@ -40,7 +40,7 @@ static const struct mobilenet_preset presets[] = {
       STAGES,
       256,
       32 },
-    { "tiny", 32, 10, 8, 64, { { 1, 8, 1, 1 }, { 6, 12, 2, 2 }, { 6, 16, 2, 2 } }, 3, 8, 4 },
+    { "tiny", 32, 10, 8, 64, { { 1, 8, 1, 1 }, { 6, 12, 2, 2 }, { 6, 16, 2, 2 } }, 3, 32, 4 },
 };
 
 #define DROPOUT 0.2
@@ -160,6 +160,7 @@ const struct kr_model kr_model_mobilenet = {
     .presets = (const char *const[]){ "imagenet", "tiny", NULL },
     .dtype = KR_BF16,
     .can_graph = true,
+    .takes_batch_only = true,
     .open = mobilenet_open,
     .step = mobilenet_step,
     .close = mobilenet_close,

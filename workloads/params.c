@@ -14,7 +14,12 @@ bool kr_params_open(struct kr_params *p, struct kr_at *at, const struct kr_run *
 
     p->at = at;
     p->train = strcmp(run->phase, "train") == 0;
-    p->dtype = p->train ? KR_F32 : run->dtype;
+    p->dtype = run->dtype;
+    p->autocast = KR_F32;
+    if (p->train && (run->dtype == KR_BF16 || run->dtype == KR_F16)) {
+        p->dtype = KR_F32;
+        p->autocast = run->dtype;
+    }
     p->host_random = run->host_random;
     if (run->host_random && kr_at_device(at) != KR_CPU) {
         p->host = kr_at_open(KR_CPU, &err);

@@ -139,6 +139,7 @@ const struct kr_model kr_model_resnet50 = {
     .presets = (const char *const[]){ "imagenet", "tiny", NULL },
     .dtype = KR_BF16,
     .can_graph = true,
+    .takes_batch_only = true,
     .open = resnet_open,
     .step = resnet_step,
     .close = resnet_close,

@@ -43,6 +43,7 @@ struct kr_model {
     const char *const *presets; /* one of them is "tiny": a check on a CPU takes under a second */
     enum kr_dtype dtype;        /* default */
     bool can_graph;             /* whether every phase but "train" can be captured */
+    bool takes_batch_only;      /* there is no sequence and no stack of equal layers to choose */
 
     /** Builds weights and inputs. out is zeroed; on failure out->state may be half-built. */
     bool (*open)(struct kr_at *at, const struct kr_run *run, struct kr_built *out);
@@ -85,9 +86,10 @@ struct kr_params {
     size_t n, room;
     struct kr_tensor **trained; /* borrowed from all: those that require gradients */
     size_t n_trained, room_trained;
-    uint64_t n_elements; /* of the weights: neither state nor inputs */
-    enum kr_dtype dtype; /* of the weights; float32 when training: autocast has its own copies */
-    bool train;          /* the phase is "train": weights require gradients */
+    uint64_t n_elements;    /* of the weights: neither state nor inputs */
+    enum kr_dtype dtype;    /* of the weights; at least float32 when training */
+    enum kr_dtype autocast; /* when training in a 16-bit dtype, that; else KR_F32: none */
+    bool train;             /* the phase is "train": weights require gradients */
     bool host_random;
 };
 
