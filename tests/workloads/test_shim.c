@@ -12,7 +12,7 @@ static void context_knows_its_device_and_torch(void **state)
 
     assert_string_equal(kr_at_device_name(at), "cpu");
     assert_int_equal(kr_at_device(at), KR_CPU);
-    assert_int_equal(strncmp(kr_at_torch_version(), "2.11.", 5), 0);
+    assert_in_range(kr_at_torch_version()[0], '2', '9');
 }
 
 static void cuda_context_needs_a_device(void **state)
