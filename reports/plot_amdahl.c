@@ -114,11 +114,20 @@ static bool put_family(FILE *data, const struct drawing *d, size_t i, size_t wid
     return true;
 }
 
-/* Blocks: what is named, by share; then all entries together. */
+/* The point of a sum of the entries; no line when there is none of that mode. */
+static void put_sum(FILE *data, const struct drawing *d, enum kr_predict_mode mode)
+{
+    const struct kr_prediction *sum = kr_predict_find(d->result, mode);
+
+    if (sum)
+        fprintf(data, "%.6g\t%.6g\t%.6g\t%.6g\n", fmin(common_sigma(d, sum->saved), d->x_to),
+                100 * sum->saved, 100 * sum->saved_lo, 100 * sum->saved_hi);
+    kr_plot_end_block(data);
+}
+
+/* Blocks: what is named, by share; then all entries together, without and with their win rates. */
 static bool put_data(FILE *data, const struct drawing *d, size_t width, struct kr_err *err)
 {
-    const struct kr_prediction *sum = kr_predict_find(d->result, KR_PREDICT_PER_KERNEL);
-
     for (size_t k = 0; k < d->n; k++) {
         bool good = d->sigma ? put_entry(data, d, d->first[k], width, err)
                              : put_family(data, d, d->first[k], width, err);
@@ -127,10 +136,8 @@ static bool put_data(FILE *data, const struct drawing *d, size_t width, struct k
             return false;
     }
     kr_plot_end_block(data);
-    if (d->sigma)
-        fprintf(data, "%.6g\t%.6g\t%.6g\t%.6g\n", fmin(common_sigma(d, sum->saved), d->x_to),
-                100 * sum->saved, 100 * sum->saved_lo, 100 * sum->saved_hi);
-    kr_plot_end_block(data);
+    put_sum(data, d, KR_PREDICT_PER_KERNEL);
+    put_sum(data, d, KR_PREDICT_WIN_RATE);
     return true;
 }
 
@@ -177,8 +184,8 @@ static void put_axes(FILE *script, const struct drawing *d, bool dumb)
             "set border 11\n"
             "set lmargin %d\n"
             "set rmargin %d\n"
-            "set bmargin 7\n"
-            "set key outside below left vertical Left reverse samplen 2 maxrows 2%s\n",
+            "set bmargin 8\n"
+            "set key outside below left vertical Left reverse samplen 2 maxrows 3%s\n",
             d->result->denominator, dumb ? 10 : 9, dumb ? NAME_WIDTH_DUMB + 8 : NAME_WIDTH + 6,
             dumb ? "" : " font ',9'");
     if (!dumb)
@@ -186,25 +193,36 @@ static void put_axes(FILE *script, const struct drawing *d, bool dumb)
     put_gain_tics(script, d);
 }
 
-/* The curves of all addressable work, and of all that the entries match with its point. */
+/* The point of a sum of the entries, if there is one of that mode. */
+static void put_sum_script(FILE *script, const struct drawing *d, enum kr_predict_mode mode,
+                           const char *what)
+{
+    const struct kr_prediction *sum = kr_predict_find(d->result, mode);
+    bool filled = mode == KR_PREDICT_PER_KERNEL;
+
+    if (sum)
+        fprintf(script,
+                ", \\\n  data index %d using 1:2:3:4 with yerrorbars pt %d ps 1.4 lw 2 lc rgb "
+                "'#000000' title '%s: %s %% (%s)'",
+                filled ? 2 : 3, filled ? 7 : 6, what, kr_text_saved(sum->saved).s,
+                kr_text_gain(sum->speedup).s);
+}
+
+/* The curves of all addressable work, and of all that the entries match with its points. */
 static void put_sums(FILE *script, const struct drawing *d)
 {
-    const struct kr_prediction *sum = kr_predict_find(d->result, KR_PREDICT_PER_KERNEL);
-
-    fprintf(
-        script,
-        "plot saved(%.6g, x) with lines lw 2.5 lc rgb '#000000' title 'all addressable work: %s %%'",
-        100 * d->all, kr_text_percent(d->all).s);
+    fprintf(script,
+            "plot saved(%.6g, x) with lines lw 2.5 lc rgb '#000000' title 'all addressable work: "
+            "%s %%'",
+            100 * d->all, kr_text_percent(d->all).s);
     if (!d->sigma)
         return;
     fprintf(script,
             ", \\\n  saved(%.6g, x) with lines lw 2 dt 2 lc rgb '#000000' title 'what the entries "
             "match: %s %%'",
             100 * d->matched, kr_text_percent(d->matched).s);
-    fprintf(script,
-            ", \\\n  data index 2 using 1:2:3:4 with yerrorbars pt 7 ps 1.4 lw 2 lc rgb '#000000' "
-            "title 'the entries together: %s %% (%s)'",
-            kr_text_saved(sum->saved).s, kr_text_gain(sum->speedup).s);
+    put_sum_script(script, d, KR_PREDICT_PER_KERNEL, "the entries together");
+    put_sum_script(script, d, KR_PREDICT_WIN_RATE, "with their win rates");
 }
 
 /* A curve in its colour, its name and numbers in the list on the right, and its point if any. */

@@ -88,7 +88,7 @@ static bool put_heading(struct kr_plot *plot, const struct kr_report *report,
     else if (s->index != SIZE_MAX)
         snprintf(what, sizeof what, "step %" PRId64 " (median length)", s->step.number);
     if (hidden_devices)
-        snprintf(hidden, sizeof hidden, " (%zu devices are not shown)", hidden_devices);
+        snprintf(hidden, sizeof hidden, ", without %zu devices", hidden_devices);
     snprintf(title, sizeof title, "%.96s: %s, %s, busy %s %%, idle %s %%%s",
              kr_plot_run_name(report), what, kr_text_duration(length_ns).s,
              kr_text_percent(kr_frac(s->time.busy_ns, s->time.wall_ns)).s,

@@ -284,6 +284,53 @@ static void the_busiest_streams_have_lanes_and_the_others_share_one(void **state
     forget(&a);
 }
 
+/* A long kernel on one stream, short ones beside it on another. */
+static void a_device_is_not_idle_behind_a_short_kernel_inside_a_long_one(void **state)
+{
+    const struct kr_step stretch = { .start_ns = 0, .end_ns = 100 };
+    struct kr_timeline *t = run_new();
+    uint32_t gemm = run_kernel(t, "ampere_sgemm_128x64_tn");
+    struct kr_lanes lanes;
+    struct analysed a;
+
+    (void)state;
+    run_event(t, run_track(t, 0, 7), gemm, 0, 80);
+    run_event(t, run_track(t, 0, 8), gemm, 10, 10);
+    run_event(t, run_track(t, 0, 8), gemm, 60, 10);
+    run_finish(t);
+    analyse(t, "all", &a);
+    cut(&a, &stretch, 10, &lanes);
+    for (size_t c = 0; c < 10; c++)
+        assert_near(lanes.items[2].parts[c][KR_PLOT_IDLE], c < 8 ? 0 : 1, 1e-12);
+    kr_lanes_free(&lanes);
+    forget(&a);
+}
+
+static void devices_without_room_are_counted(void **state)
+{
+    const struct kr_step stretch = { .start_ns = 0, .end_ns = 10 };
+    struct kr_timeline *t = run_new();
+    uint32_t gemm = run_kernel(t, "ampere_sgemm_128x64_tn");
+    struct kr_lanes lanes;
+    struct kr_plot plot;
+    struct analysed a;
+
+    (void)state;
+    t->source.path = strdup("ranks");
+    for (int64_t d = 0; d < KR_LANES_DEVICES_MAX + 2; d++)
+        run_event(t, run_track(t, d, 7), gemm, 0, 10);
+    run_finish(t);
+    analyse(t, "all", &a);
+    cut(&a, &stretch, 10, &lanes);
+    assert_int_equal(lanes.n, 2 * KR_LANES_DEVICES_MAX);
+    assert_int_equal(lanes.n_devices, KR_LANES_DEVICES_MAX + 2);
+    must_build(STEP, &a, KR_PLOT_DUMB, &plot);
+    assert_non_null(strstr(plot.data, "without 2 devices"));
+    kr_plot_free(&plot);
+    kr_lanes_free(&lanes);
+    forget(&a);
+}
+
 static void shares_of_a_step_that_is_not_known_are_refused(void **state)
 {
     const struct kr_plot_options options = { .format = KR_PLOT_SVG, .of = KR_PLOT_OF_STEP };
@@ -471,6 +518,8 @@ int main(void)
         cmocka_unit_test(classes_that_overlap_share_the_column),
         cmocka_unit_test(the_lanes_idle_time_is_that_of_the_account),
         cmocka_unit_test(the_busiest_streams_have_lanes_and_the_others_share_one),
+        cmocka_unit_test(a_device_is_not_idle_behind_a_short_kernel_inside_a_long_one),
+        cmocka_unit_test(devices_without_room_are_counted),
         cmocka_unit_test(shares_of_a_step_that_is_not_known_are_refused),
         cmocka_unit_test(a_run_without_work_has_only_its_classes_to_draw),
         cmocka_unit_test(paths_in_a_script_are_quoted_or_refused),
