@@ -150,6 +150,8 @@ kr_at *kr_at_open(kr_device device, kr_err *err)
             throw refusal(KR_EENV, "there is no CUDA device, or no driver for it");
         at = new kr_at(device == KR_CUDA ? at::Device(at::kCUDA, 0) : at::Device(at::kCPU));
         at->device_name = device == KR_CUDA ? cuda_name(at->device) : "cpu";
+        if (device == KR_CUDA) /* else memory cannot be asked for before the first tensor */
+            at::globalContext().lazyInitDevice(at::kCUDA);
         return at;
     } catch (...) {
         describe_exception(err, __func__);

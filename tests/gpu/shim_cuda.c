@@ -407,8 +407,8 @@ int main(void)
         const char *name;
         void (*run)(void);
     } checks[] = {
+        { "memory is counted before any tensor exists", memory_is_counted },
         { "device is known", device_is_known },
-        { "memory is counted", memory_is_counted },
         { "running out of memory is an error one recovers from",
           running_out_of_memory_is_an_error_one_recovers_from },
         { "operations agree with the cpu", operations_agree_with_the_cpu },
