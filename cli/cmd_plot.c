@@ -358,12 +358,12 @@ const struct kr_command kr_cmd_plot_step = {
     .name = "plot step",
     .args = "FILE",
     .summary = "draw one step on a time axis, with its idle time",
-    .details =
-        "The step is the one of median length in the window; --window step:N chooses another.\n"
-        "A lane is a stream; its height is the share of the time in which work runs.\n\n"
-        "examples:\n"
-        "  kreach plot step run.kreach\n"
-        "  kreach plot step --window step:3 -o step.svg trace.json.gz\n",
+    .details = "The step is the one of median length in the window; --window step:N chooses\n"
+               "another. A lane is a stream; its height is the share of the time in which work\n"
+               "runs.\n\n"
+               "examples:\n"
+               "  kreach plot step run.kreach\n"
+               "  kreach plot step --window step:3 -o step.svg trace.json.gz\n",
     .options = step_options,
     .min_operands = 1,
     .max_operands = 1,
