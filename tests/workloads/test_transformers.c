@@ -178,6 +178,31 @@ static void decoding_gives_the_logits_of_the_whole_prompt(void **state)
     }
 }
 
+static struct kr_built tiny_llama(const char *phase, int64_t seq)
+{
+    struct kr_run run = tiny_run(phase);
+    struct running r;
+    struct kr_built built;
+
+    run.seq = seq;
+    r = start(&kr_model_llama, &run);
+    built = r.built;
+    stop(&r);
+    return built;
+}
+
+static void decoding_counts_the_work_of_one_more_token(void **state)
+{
+    const double head_flop = 2.0 * 2 * 64 * 256;
+    const struct kr_built longer = tiny_llama("prefill", 24), shorter = tiny_llama("prefill", 23);
+    const struct kr_built decode = tiny_llama("decode", 24);
+
+    (void)state;
+    assert_true(decode.flop - head_flop == longer.flop - shorter.flop);
+    assert_int_equal(longer.tokens, 2 * 24);
+    assert_int_equal(decode.tokens, 2);
+}
+
 /* Writes another number into the last token of the first text. */
 static void change_last_token(struct running *r)
 {
@@ -326,6 +351,96 @@ static void gradients_are_the_slopes_of_the_loss(void **state)
     }
 }
 
+#define N_WEIGHT_MAX (256 * 64)
+
+/* One weight of a model in training, its gradient, and AdamW's averages of it. */
+struct trained {
+    size_t n;
+    double now[N_WEIGHT_MAX], slope[N_WEIGHT_MAX], mean[N_WEIGHT_MAX], square[N_WEIGHT_MAX];
+};
+
+static void trained_read(const struct running *r, size_t weight, struct trained *t)
+{
+    const struct kr_params *p = r->built.state;
+
+    t->n = (size_t)kr_tensor_numel(p->trained[weight]);
+    assert_in_range(t->n, 1, N_WEIGHT_MAX);
+    assert_true(kr_at_to_host(r->at, p->trained[weight], t->now, t->n));
+}
+
+static void slope_read(const struct running *r, size_t weight, struct trained *t)
+{
+    const struct kr_params *p = r->built.state;
+
+    assert_true(kr_at_to_host(r->at, kr_at_grad(r->at, p->trained[weight]), t->slope, t->n));
+}
+
+static void adamw_step(struct trained *t, double decay, int step)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        double mean, square;
+
+        t->mean[i] = 0.9 * t->mean[i] + 0.1 * t->slope[i];
+        t->square[i] = 0.95 * t->square[i] + 0.05 * t->slope[i] * t->slope[i];
+        mean = t->mean[i] / (1 - pow(0.9, step));
+        square = t->square[i] / (1 - pow(0.95, step));
+        t->now[i] -= 6e-4 * (decay * t->now[i] + mean / (sqrt(square) + 1e-8));
+    }
+}
+
+static void only_matrices_decay_in_training(void **state)
+{
+    static const struct {
+        size_t weight;
+        double decay;
+    } cases[] = { { 0, 0.1 }, { 2, 0 }, { 4, 0.1 }, { 5, 0 } }; /* words, norm, matrix, bias */
+    static struct trained expected, got;
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct kr_run run = tiny_run("train");
+        struct running r;
+
+        run.dtype = KR_F64;
+        r = start(&kr_model_gpt2, &run);
+        assert_true(weights_vary(r.at, r.built.state));
+        memset(&expected, 0, sizeof expected);
+        trained_read(&r, cases[i].weight, &expected);
+        for (int step = 1; step <= 3; step++) {
+            step_loss(&r);
+            slope_read(&r, cases[i].weight, &expected);
+            adamw_step(&expected, cases[i].decay, step);
+        }
+        trained_read(&r, cases[i].weight, &got);
+        assert_near(relative_error(got.now, expected.now, got.n), 0, 1e-9);
+        stop(&r);
+    }
+}
+
+static void a_step_knows_no_gradient_of_the_step_before(void **state)
+{
+    const struct kr_run run = tiny_run("train");
+    struct running trained = start(&kr_model_gpt2, &run), fresh = start(&kr_model_gpt2, &run);
+    const struct kr_params *from = trained.built.state, *to = fresh.built.state;
+    static struct trained a, b;
+
+    (void)state;
+    step_loss(&trained);
+    for (size_t i = 0; i < to->n_trained; i++)
+        assert_true(kr_at_copy(fresh.at, kr_at_detach(fresh.at, to->trained[i]), from->trained[i]));
+    step_loss(&trained);
+    step_loss(&fresh);
+    for (size_t i = 0; i < to->n_trained; i++) {
+        trained_read(&trained, i, &a);
+        trained_read(&fresh, i, &b);
+        slope_read(&trained, i, &a);
+        slope_read(&fresh, i, &b);
+        assert_near(relative_error(a.slope, b.slope, a.n), 0, 1e-4);
+    }
+    stop(&trained);
+    stop(&fresh);
+}
+
 /* ---- sizes ---- */
 
 static const struct {
@@ -424,11 +539,14 @@ int main(void)
         cmocka_unit_test(gpt2_equals_plain_loops),
         cmocka_unit_test(bert_equals_plain_loops),
         cmocka_unit_test(decoding_gives_the_logits_of_the_whole_prompt),
+        cmocka_unit_test(decoding_counts_the_work_of_one_more_token),
         cmocka_unit_test(a_later_token_changes_nothing_before_it_in_gpt2),
         cmocka_unit_test(the_last_token_changes_the_first_in_bert),
         cmocka_unit_test(rotary_products_depend_on_the_distance_only),
         cmocka_unit_test(a_new_gpt2_knows_nothing_and_learns),
         cmocka_unit_test(gradients_are_the_slopes_of_the_loss),
+        cmocka_unit_test(only_matrices_decay_in_training),
+        cmocka_unit_test(a_step_knows_no_gradient_of_the_step_before),
         cmocka_unit_test(models_have_the_published_number_of_weights),
         cmocka_unit_test(fewer_layers_are_noted),
         cmocka_unit_test(what_a_preset_cannot_do_is_refused),

@@ -1,5 +1,6 @@
 #include "weights.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct kr_tensor *weights_index(const struct kr_params *p, size_t i)
@@ -13,33 +14,44 @@ struct kr_tensor *weights_index(const struct kr_params *p, size_t i)
     return NULL;
 }
 
-static bool all_alike(struct kr_at *at, const struct kr_tensor *t, bool *out)
+static bool add_noise(struct kr_at *at, struct kr_tensor *t)
 {
-    const size_t n = (size_t)kr_tensor_numel(t);
-    double *v = calloc(n, sizeof *v);
-    const bool read = v && kr_at_to_host(at, t, v, n);
+    return kr_at_add_in_place(at, t, kr_at_randn(at, KR_F32, 0.1, KR_DIMS(kr_tensor_numel(t))));
+}
 
-    *out = true;
-    for (size_t i = 1; read && i < n; i++)
-        *out = *out && v[i] == v[0];
-    free(v);
-    return read;
+static bool scale(struct kr_at *at, struct kr_tensor *t, double factor)
+{
+    return kr_at_mul_in_place(at, t, kr_at_full(at, KR_F32, factor, KR_DIMS(1)));
+}
+
+static bool vary(struct kr_at *at, struct kr_tensor *t, const double v[], size_t n)
+{
+    double squares = 0;
+    bool alike = true;
+
+    for (size_t i = 0; i < n; i++) {
+        squares += v[i] * v[i];
+        alike = alike && v[i] == v[0];
+    }
+    if (kr_tensor_ndim(t) == 1)
+        return !alike || add_noise(at, t);
+    return scale(at, t, sqrt((double)n / squares / (double)kr_tensor_dim(t, 1)));
 }
 
 bool weights_vary(struct kr_at *at, const struct kr_params *p)
 {
     for (size_t i = 0; i < p->n; i++) {
-        struct kr_tensor *t = p->all[i], *noise;
-        bool alike;
+        const size_t n = (size_t)kr_tensor_numel(p->all[i]);
+        double *v;
+        bool done;
 
-        if (kr_tensor_ndim(t) != 1 || kr_tensor_dtype(t) == KR_I64)
+        if (kr_tensor_ndim(p->all[i]) > 2 || kr_tensor_dtype(p->all[i]) == KR_I64)
             continue;
-        if (!all_alike(at, t, &alike))
-            return false;
-        if (!alike)
-            continue;
-        noise = kr_at_randn(at, KR_F32, 0.1, KR_DIMS(kr_tensor_numel(t)));
-        if (!kr_at_add_in_place(at, kr_at_detach(at, t), noise))
+        v = calloc(n, sizeof *v);
+        done =
+            v && kr_at_to_host(at, p->all[i], v, n) && vary(at, kr_at_detach(at, p->all[i]), v, n);
+        free(v);
+        if (!done)
             return false;
     }
     return true;

@@ -8,8 +8,9 @@
 struct kr_tensor *weights_index(const struct kr_params *p, size_t i);
 
 /**
- * Adds noise to the weights that begin all alike (biases, norms): as they are, a model that forgets
- * them computes the same. The noise comes from the context's generator.
+ * Makes mistakes visible that a new model hides: adds noise to the weights that begin all alike
+ * (biases, norms), and scales matrices [O, I] to a standard deviation of I^-1/2, so that features
+ * are near 1, where activations bend. The noise comes from the context's generator.
  */
 bool weights_vary(struct kr_at *at, const struct kr_params *p);
 
