@@ -155,8 +155,7 @@ static bool collect_marks(struct finder *f, struct kr_err *err)
 
         if (!f->facts[a->name].known && !learn_name(f, a->name, err))
             return false;
-        if (f->facts[a->name].pattern == KR_STR_NONE ||
-            (a->on_device && f->facts[a->name].number == UNCOUNTED))
+        if (f->facts[a->name].pattern == KR_STR_NONE)
             continue;
         *mark = (struct mark){ .pattern = f->facts[a->name].pattern,
                                .thread = a->on_device ? 0 : a->thread,

@@ -218,6 +218,7 @@ static struct kr_timeline *laps(const char *name, const unsigned *stretches, siz
                 continue;
             run_launch(t, run_track(t, 0, 7), run_kernel(t, "a"), at_ns + 10, 40, 5);
             run_launch(t, run_track(t, 0, 7), run_kernel(t, "b"), at_ns + 60, 30, 5);
+            run_twin(t, run_track(t, 0, 7), text, at_ns + 10, 80);
         }
         if (i % 2) /* noticed a little after the first step of the stretch began */
             pause_at(t, at_ns - 100 * stretches[i] + 3, at_ns + 2);

@@ -108,17 +108,17 @@ static void steps_are_the_repeating_range_that_covers_most_or_the_named_one(void
 }
 
 /*
- * Steps of 1000 us, of 1200 us while recording, in stretches of so many by turns; recorded ones
+ * Steps that take a fifth longer while recording, in stretches of so many by turns; recorded ones
  * begin and end. The worker notices a change 100 us after the step that brings it.
  */
-static void put_turns(struct kr_build *b, const unsigned *stretches, size_t n)
+static void put_turns(struct kr_build *b, int64_t plain_ns, const unsigned *stretches, size_t n)
 {
     int64_t at_ns = 1000000;
 
     kr_build_chunk(b, KREACH_INFO, KR_FIELDS(KR_T("step_range"), KR_T("step *")));
     kr_build_chunk(b, KREACH_NAMES, KR_FIELDS(KR_V(1), KR_T("step 1"), KR_T("part")));
     for (size_t i = 0; i < n; i++) {
-        const int64_t step_ns = i % 2 ? 1000000 : 1200000;
+        const int64_t step_ns = i % 2 ? plain_ns : plain_ns * 6 / 5;
 
         if (i % 2)
             kr_build_chunk(b, KREACH_GAP,
@@ -133,12 +133,12 @@ static void put_turns(struct kr_build *b, const unsigned *stretches, size_t n)
 
 static void put_long_turns(struct kr_build *b)
 {
-    put_turns(b, (const unsigned[]){ 100, 50, 41, 50, 90 }, 5);
+    put_turns(b, 1000000, (const unsigned[]){ 100, 50, 41, 50, 90 }, 5);
 }
 
 static void put_short_turns(struct kr_build *b)
 {
-    put_turns(b, (const unsigned[]){ 100, 20, 100 }, 3);
+    put_turns(b, 1000000, (const unsigned[]){ 100, 20, 100 }, 3);
 }
 
 /*
@@ -168,6 +168,26 @@ static void turns_show_steps_that_have_settled(void **state)
         assert_int_equal(c.plain.steps_ns[i], 1000000);
     for (size_t i = 0; i < c.profiled.n; i++)
         assert_int_equal(c.profiled.steps_ns[i], 1200000);
+    kr_record_calibration_free(&c);
+}
+
+static void put_slow_turns(struct kr_build *b)
+{
+    put_turns(b, 100000000, (const unsigned[]){ 20, 9, 20 }, 3);
+}
+
+/* Two steps are left out, however long they are. */
+static void slow_steps_settle_too(void **state)
+{
+    struct kr_record_calibration c = { 0 };
+    struct kr_err err = { 0 };
+
+    (void)state;
+    write_part(1, put_slow_turns);
+    assert_true(kr_record_steps_alternating("parts", &c, &err));
+    assert_int_equal(c.n_stretches, 3);
+    assert_int_equal(c.stretches[1].n, 5);
+    assert_int_equal(c.plain.steps_ns[0], 100000000);
     kr_record_calibration_free(&c);
 }
 
@@ -218,6 +238,7 @@ int main(void)
         cmocka_unit_test_setup(steps_are_the_repeating_range_that_covers_most_or_the_named_one,
                                set_up),
         cmocka_unit_test_setup(turns_show_steps_that_have_settled, set_up),
+        cmocka_unit_test_setup(slow_steps_settle_too, set_up),
         cmocka_unit_test_setup(turns_that_show_nothing_are_refused_with_the_reason, set_up),
         cmocka_unit_test_setup(steps_in_pauses_are_not_profiled_ones, set_up),
     };
