@@ -20,14 +20,11 @@ static const struct kr_sgd recipe = {
 bool kr_cnn_open(struct kr_cnn *c, struct kr_at *at, const struct kr_run *run, int64_t batch,
                  int64_t side)
 {
-    struct kr_tensor *images;
-
     c->at = at;
     c->batch = batch;
     if (!kr_params_open(&c->params, at, run))
         return false;
-    images = kr_input_normal(&c->params, KR_DIMS(batch, 3, side, side));
-    c->images = kr_input_keep(&c->params, kr_at_channels_last(at, images));
+    c->images = kr_input_images(&c->params, (const int64_t[]){ batch, 3, side, side });
     return c->images != NULL;
 }
 

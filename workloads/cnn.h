@@ -29,8 +29,8 @@ struct kr_cnn;
 typedef struct kr_tensor *kr_cnn_body(struct kr_cnn *c);
 
 struct kr_cnn {
-    struct kr_at *at; /* borrowed */
     struct kr_params params;
+    struct kr_at *at; /* borrowed */
     struct kr_conv_norm *layers;
     size_t n_layers, room;
     struct kr_tensor *weight, *bias;   /* classifier [classes, C], [classes] */

@@ -124,13 +124,15 @@ struct kr_tensor *kr_param_full(struct kr_params *p, double value, const int64_t
     return own_weight(p, kr_at_full(p->at, p->dtype, value, shape, ndim));
 }
 
+static struct kr_tensor *channels_last(struct kr_params *p, double std, const int64_t shape[4])
+{
+    kr_at_scope_open(p->at);
+    return kr_at_scope_return(p->at, kr_at_channels_last(p->at, normal(p, std, shape, 4)));
+}
+
 struct kr_tensor *kr_param_conv(struct kr_params *p, double std, const int64_t shape[4])
 {
-    struct kr_tensor *t;
-
-    kr_at_scope_open(p->at);
-    t = kr_at_channels_last(p->at, normal(p, std, shape, 4));
-    return own_weight(p, kr_at_scope_return(p->at, t));
+    return own_weight(p, channels_last(p, std, shape));
 }
 
 struct kr_tensor *kr_param_state(struct kr_params *p, enum kr_dtype dtype, double value,
@@ -142,6 +144,11 @@ struct kr_tensor *kr_param_state(struct kr_params *p, enum kr_dtype dtype, doubl
 struct kr_tensor *kr_input_normal(struct kr_params *p, const int64_t shape[], size_t ndim)
 {
     return own(p, normal(p, 1, shape, ndim));
+}
+
+struct kr_tensor *kr_input_images(struct kr_params *p, const int64_t shape[4])
+{
+    return own(p, channels_last(p, 1, shape));
 }
 
 struct kr_tensor *kr_input_index(struct kr_params *p, int64_t high, const int64_t shape[],

@@ -109,6 +109,8 @@ struct kr_tensor *kr_param_state(struct kr_params *p, enum kr_dtype dtype, doubl
                                  const int64_t shape[], size_t ndim);
 /** Inputs that stay the same for all steps; dtype of the weights, or int64 0 <= i < high. */
 struct kr_tensor *kr_input_normal(struct kr_params *p, const int64_t shape[], size_t ndim);
+/** Images [N, C, H, W], channels-last. */
+struct kr_tensor *kr_input_images(struct kr_params *p, const int64_t shape[4]);
 struct kr_tensor *kr_input_index(struct kr_params *p, int64_t high, const int64_t shape[],
                                  size_t ndim);
 /** Gives the list a tensor of the innermost scope; returns it, or NULL when t is NULL. */

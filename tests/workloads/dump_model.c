@@ -1,6 +1,6 @@
 /*
  * Writes a small model and what it computes, for comparison with another implementation.
- * Usage: dump_model MODEL PHASE PRESET STEPS FILE
+ * Usage: dump_model MODEL PHASE PRESET STEPS FILE [BATCH]
  *
  * FILE: the number of tensors of the model, those tensors in the order in which it made them, then
  * what each step gave. All numbers are doubles in the machine's byte order; a tensor is its number
@@ -59,17 +59,18 @@ int main(int argc, char *argv[])
 {
     struct kr_run run = { .dtype = KR_F32, .seed = 11 };
     struct kr_err err = { 0 };
-    const struct kr_model *model = argc == 6 ? kr_model_find(argv[1]) : NULL;
+    const struct kr_model *model = argc == 6 || argc == 7 ? kr_model_find(argv[1]) : NULL;
     struct kr_at *at;
     FILE *out;
     bool done;
 
     if (!model) {
-        fprintf(stderr, "usage: dump_model MODEL PHASE PRESET STEPS FILE\n");
+        fprintf(stderr, "usage: dump_model MODEL PHASE PRESET STEPS FILE [BATCH]\n");
         return 2;
     }
     run.phase = argv[2];
     run.preset = argv[3];
+    run.batch = argc == 7 ? atoi(argv[6]) : 0;
     at = kr_at_open(KR_CPU, &err);
     out = fopen(argv[5], "wb");
     done = at && out && dump(at, model, &run, atoi(argv[4]), out);
