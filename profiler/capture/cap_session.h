@@ -123,8 +123,8 @@ uint64_t cap_cupti_now(const struct cap_session *s);
 /**
  * Asks to record (or not) from now on. Any thread.
  *
- * Opening takes effect before it returns: it waits for a shutting that has begun, a tenth of a
- * second at most, and what cannot be had becomes a gap KREACH_GAP_MISSED. A window that is not
+ * Opening takes effect before it returns: it waits for a shutting that has begun, a second
+ * at most, and what cannot be had becomes a gap KREACH_GAP_MISSED. A window that is not
  * wanted any more stays open for linger_ns, so that one that is wanted again before that costs the
  * program neither a call of CUPTI's nor a wait. Kernels that were launched before it shuts are
  * recorded even when they run later.

@@ -10,10 +10,10 @@
 
 /*
  * The longest that the program waits for a window that is being moved. Switching the kinds takes
- * 15 to 30 us (H200, CUPTI 13.0, tests/gpu/results/window_costs.json): this much means that CUPTI
- * is stuck, and once is enough.
+ * 15 to 30 us (H200, CUPTI 13.0, tests/gpu/results/window_costs.json), and our thread may have to
+ * wait for a CPU: this much means that CUPTI is stuck.
  */
-#define WAIT_NS_MAX 100000000ULL
+#define WAIT_NS_MAX 1000000000ULL
 
 /* Takes the buffers back from another client that has finished. */
 static void rearm(struct cap_session *s)
@@ -60,9 +60,14 @@ static bool open_window(struct cap_session *s)
     return false;
 }
 
-/* The flush comes when others may open again: it takes far longer than the move. */
+/*
+ * The gap begins before the kinds go off one by one, and the flush comes when others may open
+ * again: it takes far longer than the move.
+ */
 static void shut_window(struct cap_session *s)
 {
+    const uint64_t now_ns = cap_cupti_now(s);
+
     if (!move_window(s, CAP_OPEN))
         return;
     if (atomic_load(&s->window_wanted)) { /* who wants it has seen it open, and relies on that */
@@ -70,7 +75,7 @@ static void shut_window(struct cap_session *s)
         return;
     }
     cap_kinds_disable(s);
-    s->window_shut_ns = cap_cupti_now(s);
+    s->window_shut_ns = now_ns;
     end_move(s, CAP_SHUT);
     s->cupti.flush_all(CUPTI_FLUSH_COMPLETE);
 }

@@ -1,4 +1,6 @@
 /* When libkreach.so records: windows by time, range, profiler calls and steps; NVTX ranges. */
+#include "cap_session.h"
+#include "cap_window.h"
 #include "kreach_format.h"
 #include "scene.h"
 
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -18,25 +21,25 @@ static const struct window {
     uint64_t end;
 } windows[] = {
     { "inside a range only", "range=step,linger=0",
-      "init kernels=10 push=step kernels=20 pop sync sleep=200 kernels=40 return=0", 20, 2,
+      "init kernels=10 push=step kernels=20 pop sync sleep=300 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
     { "inside each range of the name", "range=step,linger=0",
-      "init push=step kernels=1 pop sync sleep=100 kernels=100 push=other kernels=100 push=step "
-      "kernels=2 pop pop sync sleep=100 push=step kernels=4 pop sync sleep=100 return=0",
+      "init push=step kernels=1 pop sync sleep=300 kernels=100 push=other kernels=100 push=step "
+      "kernels=2 pop pop sync sleep=300 push=step kernels=4 pop sync sleep=100 return=0",
       7, 4, KREACH_END_EXIT },
     { "a range that began before CUDA did", "range=all,linger=0",
-      "push=all init kernels=20 pop sync sleep=100 kernels=40 return=0", 20, 1, KREACH_END_EXIT },
+      "push=all init kernels=20 pop sync sleep=300 kernels=40 return=0", 20, 1, KREACH_END_EXIT },
     { "a range of a domain, by registered string", "range=step,linger=0",
-      "init kernels=10 dpush=step kernels=20 dpop sync sleep=100 kernels=40 return=0", 20, 2,
+      "init kernels=10 dpush=step kernels=20 dpop sync sleep=300 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
     { "a start/end range", "range=step,linger=0",
-      "init kernels=10 start=step kernels=20 end sync sleep=100 kernels=40 return=0", 20, 2,
+      "init kernels=10 start=step kernels=20 end sync sleep=300 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
     { "a name with a comma", "range=a\\,b,linger=0",
-      "init kernels=10 push=a,b kernels=20 pop sync sleep=100 kernels=40 return=0", 20, 2,
+      "init kernels=10 push=a,b kernels=20 pop sync sleep=300 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
     { "between cudaProfilerStart and Stop", "profiler-api,linger=0",
-      "init kernels=10 profstart kernels=20 profstop sync sleep=100 kernels=40 return=0", 20, 2,
+      "init kernels=10 profstart kernels=20 profstop sync sleep=300 kernels=40 return=0", 20, 2,
       KREACH_END_EXIT },
     { "after a delay", "delay=0.2,flush=0.05", "init kernels=10 sleep=500 kernels=20 return=0", 20,
       1, KREACH_END_EXIT },
@@ -354,17 +357,17 @@ static void what_a_stuck_cupti_keeps_from_a_window_is_a_gap_of_its_own(void **st
         uint64_t kernels;
         uint64_t least_ms, most_ms;
     } cases[] = {
-        { "init kernels=1 push=step kernels=5 pop sleep=50 push=step sleep=200 pop sleep=900 "
+        { "init kernels=1 push=step kernels=5 pop sleep=50 push=step sleep=200 pop sleep=2000 "
           "push=step kernels=7 pop return=0",
-          12, 190, 700 },
-        { "init kernels=1 push=step kernels=5 pop sleep=50 push=step sleep=900 kernels=9 pop "
+          12, 190, 900 },
+        { "init kernels=1 push=step kernels=5 pop sleep=50 push=step sleep=2000 kernels=9 pop "
           "return=0",
           14, 500, 1800 },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct outcome *o = scene_run(&(struct scene){ .fake = "move_us=800000,move_once=1",
+        struct outcome *o = scene_run(&(struct scene){ .fake = "move_us=2000000,move_once=1",
                                                        .options = "range=step,linger=0,flush=0.05",
                                                        .ops = cases[i].ops });
         struct read_file *f = scene_file(o);
@@ -414,6 +417,67 @@ static void a_window_that_cupti_refuses_is_a_gap_with_the_reason(void **state)
     }
 }
 
+/* A CUPTI of which only whether kernels are recorded counts. */
+static bool kernels_on;
+static bool wanted_meanwhile; /* the next reading of its clock takes so long that a range begins */
+
+static int switch_on(uint32_t kind)
+{
+    kernels_on |= kind == CUPTI_KIND_CONCURRENT_KERNEL;
+    return CUPTI_OK;
+}
+
+static int switch_off(uint32_t kind)
+{
+    kernels_on &= kind != CUPTI_KIND_CONCURRENT_KERNEL;
+    return CUPTI_OK;
+}
+
+static int flush_nothing(uint32_t flag)
+{
+    (void)flag;
+    return CUPTI_OK;
+}
+
+static int tell_time(uint64_t *ns)
+{
+    if (wanted_meanwhile) {
+        wanted_meanwhile = false;
+        cap_window_want(&cap_session, true);
+    }
+    *ns = cap_now_ns();
+    return CUPTI_OK;
+}
+
+/* The worker has decided to shut, and another thread, which has seen it open, relies on that. */
+static void an_opening_cancels_a_shutting_that_has_not_begun(void **state)
+{
+    struct cap_session *s = &cap_session;
+
+    (void)state;
+    s->cupti = (struct cap_cupti){ .enable = switch_on,
+                                   .disable = switch_off,
+                                   .flush_all = flush_nothing,
+                                   .get_timestamp = tell_time };
+    s->pid = getpid();
+    atomic_store(&s->window, CAP_SHUT);
+    atomic_store(&s->phase, CAP_ON);
+    cap_window_want(s, true);
+    assert_true(kernels_on);
+    atomic_store(&s->window_opened_ns, 0); /* the worker has noted it */
+    cap_window_want(s, false);
+    wanted_meanwhile = true;
+    cap_window_step(s, cap_now_ns());
+    assert_false(wanted_meanwhile);
+    assert_true(kernels_on);
+    assert_int_equal(s->window, CAP_OPEN);
+    cap_window_want(s, false);
+    cap_window_step(s, cap_now_ns());
+    assert_false(kernels_on);
+    assert_int_equal(s->window, CAP_SHUT);
+    memset(s, 0, sizeof *s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +485,7 @@ int main(void)
         cmocka_unit_test(what_a_stuck_cupti_keeps_from_a_window_is_a_gap_of_its_own),
         cmocka_unit_test(a_window_that_cupti_refuses_is_a_gap_with_the_reason),
         cmocka_unit_test(no_window_is_lost_while_the_one_before_is_being_shut),
+        cmocka_unit_test(an_opening_cancels_a_shutting_that_has_not_begun),
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
