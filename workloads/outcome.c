@@ -118,9 +118,11 @@ static void json_what(struct kr_json *json, const struct kr_outcome *o)
 
 static void json_check(struct kr_json *json, const struct kr_run_result *r)
 {
-    kr_json_bool(json, "checked", r->checked);
-    kr_json_num(json, "check_error", r->checked ? r->check.error : NAN);
-    kr_json_num(json, "check_tolerance", r->checked ? r->check.tolerance : NAN);
+    kr_json_object(json, "check");
+    kr_json_bool(json, "made", r->checked);
+    kr_json_num(json, "error", r->checked ? r->check.error : NAN);
+    kr_json_num(json, "tolerance", r->checked ? r->check.tolerance : NAN);
+    kr_json_close(json);
 }
 
 void kr_outcome_json(FILE *out, const struct kr_outcome *o)
@@ -134,9 +136,11 @@ void kr_outcome_json(FILE *out, const struct kr_outcome *o)
     kr_json_u64(&json, "warmup", o->options->warmup);
     kr_json_u64(&json, "n_steps", r->n_steps);
     kr_json_u64(&json, "n_blocks", r->n_blocks);
-    kr_json_num(&json, "step_ns", r->step_ns);
-    kr_json_num(&json, "step_low_ns", r->low_ns);
-    kr_json_num(&json, "step_high_ns", r->high_ns);
+    kr_json_object(&json, "step_ns");
+    kr_json_num(&json, "median", r->step_ns);
+    kr_json_num(&json, "low_quartile", r->low_ns);
+    kr_json_num(&json, "high_quartile", r->high_ns);
+    kr_json_close(&json);
     kr_json_num(&json, "samples_per_s", rate_of(r, (double)r->built.batch));
     kr_json_num(&json, "tokens_per_s", rate_of(r, (double)r->built.tokens));
     kr_json_num(&json, "flop_per_s", rate_of(r, r->built.flop));

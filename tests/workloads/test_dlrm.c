@@ -13,8 +13,13 @@
 #include "workload.h"
 
 /* The tiny preset, written down again. */
-enum { BATCH = 32, DENSE = 13, WIDTH = 16, TABLES = 4, FEATURES = TABLES + 1, HIDDEN = 32 };
-enum { PAIRS = FEATURES * (FEATURES - 1) / 2 };
+#define BATCH    INT64_C(32)
+#define DENSE    INT64_C(13)
+#define WIDTH    INT64_C(16)
+#define HIDDEN   INT64_C(32)
+#define TABLES   INT64_C(4)
+#define FEATURES (TABLES + 1)
+#define PAIRS    (FEATURES * (FEATURES - 1) / 2)
 static const int64_t rows[TABLES] = { 100, 7, 1000, 40 };
 static const int64_t lookups[TABLES] = { 1, 2, 5, 20 };
 
