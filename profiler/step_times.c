@@ -15,15 +15,13 @@ enum { MOST_COUNTED = 60 };
 /* Step times of one kind, stretch after stretch. */
 struct side {
     uint64_t *steps_ns; /* once measured: sorted */
-    uint64_t n;
-    double *means_ns; /* of stretches; once measured: sorted */
+    uint64_t n, used;   /* of them, in the stretches read so far */
+    double *means_ns;   /* of stretches; once measured: sorted */
     size_t n_stretches;
 };
 
-enum { PLAIN, PROFILED, SIDES };
-
 struct reading {
-    struct side sides[SIDES];
+    struct side plain, profiled;
     double *ratios; /* profiled over plain, one for each plain stretch with a profiled one beside */
     size_t n_ratios;
 };
@@ -87,22 +85,19 @@ static bool read_steps(struct kr_cursor *c, struct side *side, struct kr_err *er
     return side->steps_ns != NULL;
 }
 
-/* One stretch; `used` counts the steps that earlier ones took from either list. */
-static double read_mean(struct kr_cursor *c, const struct reading *r, uint64_t used[SIDES],
-                        unsigned *kind)
+/* A stretch: the mean of the side's next steps. */
+static double read_mean(struct kr_cursor *c, struct side *side)
 {
-    uint64_t n;
+    const uint64_t n = kr_cursor_varint(c);
     double sum_ns = 0;
 
-    *kind = kr_cursor_u8(c) ? PROFILED : PLAIN;
-    n = kr_cursor_varint(c);
-    if (!n || n > r->sides[*kind].n - used[*kind])
+    if (!n || n > side->n - side->used)
         c->bad = true;
     if (c->bad)
         return 0;
     for (uint64_t i = 0; i < n; i++)
-        sum_ns += (double)r->sides[*kind].steps_ns[used[*kind] + i];
-    used[*kind] += n;
+        sum_ns += (double)side->steps_ns[side->used++];
+    side->means_ns[side->n_stretches++] = sum_ns / (double)n;
     return sum_ns / (double)n;
 }
 
@@ -121,19 +116,15 @@ static void add_ratio(struct reading *r, double before_ns, double plain_ns, doub
 static bool make_room(struct reading *r, uint64_t n, struct kr_err *err)
 {
     r->ratios = kr_xcalloc(n, sizeof *r->ratios, err);
-    for (size_t i = 0; i < SIDES; i++) {
-        r->sides[i].means_ns = kr_xcalloc(n, sizeof *r->sides[i].means_ns, err);
-        if (!r->sides[i].means_ns)
-            return false;
-    }
-    return r->ratios != NULL;
+    r->plain.means_ns = kr_xcalloc(n, sizeof *r->plain.means_ns, err);
+    r->profiled.means_ns = kr_xcalloc(n, sizeof *r->profiled.means_ns, err);
+    return r->ratios && r->plain.means_ns && r->profiled.means_ns;
 }
 
 /* The stretches in the order in which they ran. */
 static bool read_stretches(struct kr_cursor *c, struct reading *r, struct kr_err *err)
 {
     const uint64_t n = kr_cursor_varint(c);
-    uint64_t used[SIDES] = { 0 };
     double profiled_ns = NAN; /* the stretch before, when it was a profiled one */
     double before_ns = NAN;   /* the one before a plain stretch that waits for its other side */
     double plain_ns = NAN;
@@ -145,21 +136,19 @@ static bool read_stretches(struct kr_cursor *c, struct reading *r, struct kr_err
     if (!make_room(r, n, err))
         return false;
     for (uint64_t i = 0; i < n && !c->bad; i++) {
-        unsigned kind;
-        const double mean_ns = read_mean(c, r, used, &kind);
-        struct side *side = &r->sides[kind];
+        const bool profiled = kr_cursor_u8(c);
+        const double mean_ns = read_mean(c, profiled ? &r->profiled : &r->plain);
 
-        side->means_ns[side->n_stretches++] = mean_ns;
         if (!isnan(plain_ns))
-            add_ratio(r, before_ns, plain_ns, kind == PROFILED ? mean_ns : (double)NAN);
+            add_ratio(r, before_ns, plain_ns, profiled ? mean_ns : (double)NAN);
         before_ns = profiled_ns;
-        plain_ns = kind == PLAIN ? mean_ns : (double)NAN;
-        profiled_ns = kind == PROFILED ? mean_ns : (double)NAN;
+        plain_ns = profiled ? (double)NAN : mean_ns;
+        profiled_ns = profiled ? mean_ns : (double)NAN;
     }
     if (!isnan(plain_ns))
         add_ratio(r, before_ns, plain_ns, NAN);
-    if (used[PLAIN] != r->sides[PLAIN].n || used[PROFILED] != r->sides[PROFILED].n)
-        c->bad |= n > 0;
+    if (n && (r->plain.used != r->plain.n || r->profiled.used != r->profiled.n))
+        c->bad = true;
     return true;
 }
 
@@ -185,8 +174,8 @@ static void compare_stretches(const struct reading *r, struct kr_step_times *out
 
 static void compare_medians(const struct reading *r, struct kr_step_times *out)
 {
-    const struct side *plain = &r->sides[PLAIN];
-    const struct side *profiled = &r->sides[PROFILED];
+    const struct side *plain = &r->plain;
+    const struct side *profiled = &r->profiled;
     const size_t plain_outer = outer_ranks(plain->n);
     const size_t outer = outer_ranks(profiled->n);
 
@@ -198,19 +187,22 @@ static void compare_medians(const struct reading *r, struct kr_step_times *out)
         1;
 }
 
+static void sort_side(struct side *side)
+{
+    if (side->n)
+        qsort(side->steps_ns, side->n, sizeof *side->steps_ns, compare_times);
+    if (side->n_stretches)
+        qsort(side->means_ns, side->n_stretches, sizeof *side->means_ns, compare_doubles);
+}
+
 static void measure(struct reading *r, struct kr_step_times *out)
 {
     const bool by_stretch = r->n_ratios >= MIN_PAIRS;
-    struct side *plain = &r->sides[PLAIN];
-    struct side *profiled = &r->sides[PROFILED];
+    const struct side *plain = &r->plain;
+    const struct side *profiled = &r->profiled;
 
-    for (size_t i = 0; i < SIDES; i++) {
-        struct side *side = &r->sides[i];
-
-        qsort(side->steps_ns, side->n, sizeof *side->steps_ns, compare_times);
-        if (by_stretch)
-            qsort(side->means_ns, side->n_stretches, sizeof *side->means_ns, compare_doubles);
-    }
+    sort_side(&r->plain);
+    sort_side(&r->profiled);
     out->plain_steps = plain->n;
     out->plain_step_ns = step_of(plain, by_stretch);
     out->plain_low_ns = plain->steps_ns[plain->n / 4];
@@ -236,10 +228,8 @@ static bool read_all(struct kr_cursor *c, struct reading *r, struct kr_step_time
     struct kr_text method = kr_cursor_text(c);
     struct kr_text label = { 0 };
 
-    for (size_t i = 0; i < SIDES; i++) {
-        if (!read_steps(c, &r->sides[i], err))
-            return false;
-    }
+    if (!read_steps(c, &r->plain, err) || !read_steps(c, &r->profiled, err))
+        return false;
     /* Version 1.0 ends here. */
     if (kr_cursor_more(c))
         label = kr_cursor_text(c);
@@ -247,7 +237,7 @@ static bool read_all(struct kr_cursor *c, struct reading *r, struct kr_step_time
         return false;
     if (method.len >= sizeof out->method || (method.len && memchr(method.s, '\0', method.len)))
         c->bad = true;
-    if (c->bad || !r->sides[PLAIN].n)
+    if (c->bad || !r->plain.n)
         return true;
     memcpy(out->method, method.s, method.len);
     if (label.len)
@@ -264,10 +254,10 @@ bool kr_step_times_read(struct kr_cursor *c, struct kr_step_times *out, struct k
 
     *out = (struct kr_step_times){ 0 };
     good = read_all(c, &r, out, err);
-    for (size_t i = 0; i < SIDES; i++) {
-        free(r.sides[i].steps_ns);
-        free(r.sides[i].means_ns);
-    }
+    free(r.plain.steps_ns);
+    free(r.plain.means_ns);
+    free(r.profiled.steps_ns);
+    free(r.profiled.means_ns);
     free(r.ratios);
     return good;
 }

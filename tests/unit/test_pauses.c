@@ -221,7 +221,7 @@ static struct kr_timeline *laps(const char *name, const unsigned *stretches, siz
             run_twin(t, run_track(t, 0, 7), text, at_ns + 10, 80);
         }
         if (i % 2) /* noticed a little after the first step of the stretch began */
-            pause_at(t, at_ns - 100 * stretches[i] + 3, at_ns + 2);
+            pause_at(t, at_ns - 100 * (int64_t)stretches[i] + 3, at_ns + 2);
     }
     run_finish(t);
     return t;
