@@ -417,6 +417,20 @@ static void a_window_that_cupti_refuses_is_a_gap_with_the_reason(void **state)
     }
 }
 
+/* Twenty flushes of a fifth of a second, of which the program waits for the last ones only. */
+static void the_program_does_not_wait_for_the_flush_of_a_window(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){ .fake = "late_ms=200",
+                                                   .options = "range=window,linger=0",
+                                                   .ops = "init windows=20 return=0" });
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_int_equal(scene_file(o)->kernels, 2 * 20);
+    assert_true(o->seconds < 3);
+    scene_free(o);
+}
+
 /* A CUPTI of which only whether kernels are recorded counts. */
 static bool kernels_on;
 static bool wanted_meanwhile; /* the next reading of its clock takes so long that a range begins */
@@ -485,6 +499,7 @@ int main(void)
         cmocka_unit_test(what_a_stuck_cupti_keeps_from_a_window_is_a_gap_of_its_own),
         cmocka_unit_test(a_window_that_cupti_refuses_is_a_gap_with_the_reason),
         cmocka_unit_test(no_window_is_lost_while_the_one_before_is_being_shut),
+        cmocka_unit_test(the_program_does_not_wait_for_the_flush_of_a_window),
         cmocka_unit_test(an_opening_cancels_a_shutting_that_has_not_begun),
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
