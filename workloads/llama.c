@@ -160,12 +160,14 @@ static struct kr_tensor *llama_step(struct kr_at *at, void *state)
     return logits;
 }
 
+static int64_t kv_width(const struct shape *s)
+{
+    return s->kv_heads * (s->width / s->heads);
+}
+
 static double matrix_weights(const struct shape *s)
 {
-    int64_t n_features = s->width / s->heads;
-
-    return (double)s->width * (double)(2 * s->width + 2 * s->kv_heads * n_features) +
-           3 * (double)s->width * (double)s->hidden;
+    return (double)s->width * (double)(2 * s->width + 2 * kv_width(s) + 3 * s->hidden);
 }
 
 static double step_flop(const struct llama *m, const struct kr_built *b)
@@ -204,7 +206,7 @@ static int64_t layers_that_fit(struct kr_at *at, const struct shape *s, const st
                                enum kr_dtype dtype)
 {
     double bytes = element_bytes(dtype), tokens = (double)b->batch * (double)b->seq, room, n;
-    double cache = 2 * tokens * (double)(s->kv_heads * (s->width / s->heads));
+    double cache = 2 * tokens * (double)kv_width(s);
     double outer = (s->tied ? 1 : 2) * (double)s->words * (double)s->width;
     double inner = tokens * (double)(4 * s->hidden + 16 * s->width);
 
@@ -228,12 +230,12 @@ static struct kr_tensor *matrix(struct kr_params *p, int64_t in, int64_t out)
 static void layer_build(struct kr_params *p, struct layer *l, const struct shape *s,
                         const struct kr_built *b)
 {
-    int64_t n_features = s->width / s->heads, kv_width = s->kv_heads * n_features;
+    int64_t n_features = s->width / s->heads;
 
     l->attention_norm = kr_param_full(p, 1, KR_DIMS(s->width));
     l->query = matrix(p, s->width, s->width);
-    l->key = matrix(p, s->width, kv_width);
-    l->value = matrix(p, s->width, kv_width);
+    l->key = matrix(p, s->width, kv_width(s));
+    l->value = matrix(p, s->width, kv_width(s));
     l->out = matrix(p, s->width, s->width);
     l->forward_norm = kr_param_full(p, 1, KR_DIMS(s->width));
     l->gate = matrix(p, s->width, s->hidden);

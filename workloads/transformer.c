@@ -95,10 +95,10 @@ struct kr_tensor *kr_heads_merge(struct kr_at *at, const struct kr_tensor *x)
 
 struct kr_tensor *kr_rotary_frequencies(struct kr_at *at, int64_t n_features, double base)
 {
-    double step = -2 * log(base) / (double)n_features;
-    struct kr_tensor *i = kr_at_arange(at, KR_F32, 0, (double)(n_features / 2), 1);
+    int64_t n_pairs = n_features / 2;
+    struct kr_tensor *i = kr_at_arange(at, KR_F32, 0, (double)n_pairs, 1);
 
-    return kr_at_exp(at, kr_at_mul_scalar(at, i, step));
+    return kr_at_exp(at, kr_at_mul_scalar(at, i, -log(base) / (double)n_pairs));
 }
 
 struct kr_rotary kr_rotary_angles(struct kr_at *at, const struct kr_tensor *frequencies,

@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
-#define WIDTH  64
+#include "mem.h"
+
+#define WIDTH  ((size_t)64)
 #define HEADS  4
 #define WORDS  256
 #define LAYERS 2
@@ -24,7 +26,8 @@ void plain_reset(struct plain *p)
 
 static struct mat mat_new(struct plain *p, size_t rows, size_t cols)
 {
-    struct mat m = { rows, cols, calloc(rows * cols, sizeof(double)) };
+    struct kr_err err = { 0 };
+    struct mat m = { rows, cols, kr_xcalloc(rows * cols, sizeof(double), &err) };
 
     assert_non_null(m.v);
     assert_true(p->n_held < PLAIN_HELD_MAX);
