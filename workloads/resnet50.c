@@ -20,7 +20,7 @@ struct resnet_preset {
     int64_t batch_train, batch_infer;
 };
 
-/* 256 images: one GPU's share in NVIDIA's recipe for this network. 32: a served batch. */
+/* 256 images: the batch that the usual recipes give their learning rate for. 32: a served batch. */
 static const struct resnet_preset presets[] = {
     { "imagenet", 224, 1000, 64, { 3, 4, 6, 3 }, 256, 32 },
     { "tiny", 64, 10, 8, { 1, 1, 1, 1 }, 8, 4 },

@@ -10,7 +10,7 @@
 #define BLOCK_NS 50e6 /* long against a wait for the device, tens of microseconds */
 #define AUTO_NS  20e9 /* measure no longer than that, unless told to */
 
-enum { AUTO_BLOCKS = 10, FEWEST_BLOCKS = 3, QUARTILE_BLOCKS = 4, PROBE_STEPS = 2 };
+enum { AUTO_BLOCKS = 10, FEWEST_BLOCKS = 3, QUARTILE_BLOCKS = 4, PROBES = 3, PROBE_STEPS = 2 };
 
 /* A workload being run. */
 struct runner {
@@ -75,13 +75,21 @@ static bool run_block(struct runner *r, const char *kind, uint64_t n, double *ns
     return true;
 }
 
+/* The step is the fastest of a few short probes: what disturbs one only makes it longer. */
 static bool warm_up(struct runner *r, uint64_t n, double *step_ns)
 {
     double ns;
 
-    if (!run_block(r, "warm-up", n, &ns) || !run_block(r, "warm-up", PROBE_STEPS, &ns))
+    if (!run_block(r, "warm-up", n, &ns))
         return false;
-    *step_ns = ns / PROBE_STEPS;
+    *step_ns = INFINITY;
+    for (int i = 0; i < PROBES; i++) {
+        if (!run_block(r, "warm-up", PROBE_STEPS, &ns))
+            return false;
+        *step_ns = fmin(*step_ns, ns / PROBE_STEPS);
+        if (*step_ns >= BLOCK_NS)
+            break; /* a block of its own in any case */
+    }
     r->n_steps = 0;
     return true;
 }
