@@ -58,9 +58,11 @@ def run(program, options):
 
 
 def line_of(result, seconds):
+    check = result["check"]
     return "%9.3f ms %7.1f TFLOP/s %6.1f GB  check %.1e of %.1e  %s  (%.0f s)" % (
-        result["step_ns"] / 1e6, result["flop_per_s"] / 1e12, result["peak_bytes"] / 1e9,
-        result["check_error"], result["check_tolerance"], result["note"] or "", seconds)
+        result["step_ns"]["median"] / 1e6, result["flop_per_s"] / 1e12,
+        (result["peak_bytes"] or 0) / 1e9, check["error"], check["tolerance"],
+        result["note"] or "", seconds)
 
 
 def main():
