@@ -117,7 +117,7 @@ static bool tensors_build(struct kr_at *at, struct bert *m, const struct kr_buil
     m->positions = kr_param_normal(p, WEIGHT_STD, KR_DIMS(s->stack.positions, s->width));
     m->segments = kr_param_normal(p, WEIGHT_STD, KR_DIMS(N_SEGMENTS, s->width));
     m->norm = kr_param_norm(p, s->width);
-    m->layers = kr_layers_new(at, m->n_layers, sizeof *m->layers);
+    m->layers = kr_state_alloc(at, (size_t)m->n_layers, sizeof *m->layers);
     if (!m->layers)
         return false;
     for (int64_t i = 0; i < m->n_layers; i++)
@@ -130,7 +130,7 @@ static bool tensors_build(struct kr_at *at, struct bert *m, const struct kr_buil
 
 static bool bert_open(struct kr_at *at, const struct kr_run *run, struct kr_built *out)
 {
-    struct bert *m = kr_layers_new(at, 1, sizeof *m);
+    struct bert *m = kr_state_alloc(at, 1, sizeof *m);
     const struct shape *s;
 
     if (!m)

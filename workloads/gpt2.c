@@ -160,7 +160,7 @@ static bool weights_build(struct kr_at *at, struct gpt2 *m)
 
     m->words = kr_param_normal(p, WEIGHT_STD, KR_DIMS(s->words, s->width));
     m->positions = kr_param_normal(p, WEIGHT_STD, KR_DIMS(s->stack.positions, s->width));
-    m->layers = kr_layers_new(at, m->n_layers, sizeof *m->layers);
+    m->layers = kr_state_alloc(at, (size_t)m->n_layers, sizeof *m->layers);
     if (!m->layers)
         return false;
     for (int64_t i = 0; i < m->n_layers; i++)
@@ -176,7 +176,7 @@ static bool optimizers_build(struct kr_at *at, struct gpt2 *m)
         .learning_rate = 6e-4, .beta2 = 0.95, .weight_decay = 0.1, .form = m->preset->form
     };
     size_t n = m->params.n_trained, n_matrices = 0, n_others = 0;
-    struct kr_tensor **sorted = kr_layers_new(at, (int64_t)n, sizeof *sorted);
+    struct kr_tensor **sorted = kr_state_alloc(at, n, sizeof *sorted);
 
     if (!sorted)
         return false;
@@ -208,7 +208,7 @@ static bool input_build(struct kr_at *at, struct gpt2 *m, const struct kr_built 
 
 static bool gpt2_open(struct kr_at *at, const struct kr_run *run, struct kr_built *out)
 {
-    struct gpt2 *m = kr_layers_new(at, 1, sizeof *m);
+    struct gpt2 *m = kr_state_alloc(at, 1, sizeof *m);
     const struct shape *s;
 
     if (!m)

@@ -251,7 +251,7 @@ static bool weights_build(struct kr_at *at, struct llama *m, const struct kr_bui
     struct kr_params *p = &m->params;
 
     m->embedding = matrix(p, s->width, s->words);
-    m->layers = kr_layers_new(at, m->n_layers, sizeof *m->layers);
+    m->layers = kr_state_alloc(at, (size_t)m->n_layers, sizeof *m->layers);
     if (!m->layers)
         return false;
     for (int64_t i = 0; i < m->n_layers; i++)
@@ -281,7 +281,7 @@ static bool input_build(struct kr_at *at, struct llama *m, const struct kr_built
 
 static bool llama_open(struct kr_at *at, const struct kr_run *run, struct kr_built *out)
 {
-    struct llama *m = kr_layers_new(at, 1, sizeof *m);
+    struct llama *m = kr_state_alloc(at, 1, sizeof *m);
     struct kr_stack stack = { 0 };
     const struct shape *s;
 

@@ -16,14 +16,14 @@ size_t kr_name_place(const char *const names[], const char *name)
     return i;
 }
 
-void *kr_layers_new(struct kr_at *at, int64_t n, size_t size)
+void *kr_state_alloc(struct kr_at *at, size_t n, size_t size)
 {
     struct kr_err err = { 0 };
-    void *layers = kr_xcalloc((size_t)n, size, &err);
+    void *items = kr_xcalloc(n, size, &err);
 
-    if (!layers)
+    if (!items)
         kr_at_fail(at, err.code, "%s", err.msg);
-    return layers;
+    return items;
 }
 
 int64_t kr_stack_resolve(struct kr_at *at, const struct kr_run *run, const struct kr_stack *preset,

@@ -15,8 +15,9 @@
 /** Place of a name in a list that ends with NULL, where it is known to stand. */
 size_t kr_name_place(const char *const names[], const char *name);
 
-/** Zeroed memory for the layers of a model, freed with free(); NULL has left the error in at. */
-void *kr_layers_new(struct kr_at *at, int64_t n, size_t size);
+/** Zeroed memory of n items for a model's state, freed with free(); NULL has left the error in at.
+ */
+void *kr_state_alloc(struct kr_at *at, size_t n, size_t size);
 
 /** What a preset says of a stack of layers. */
 struct kr_stack {
