@@ -44,9 +44,20 @@ static struct calibration {
     bool over;               /* another client came: whose records are on is not ours to say */
 } calibration;
 
+/* Other threads may be counting the steps of the session before. */
 void cap_calibrate_open(void)
 {
-    memset(&calibration, 0, sizeof calibration);
+    struct calibration *c = &calibration;
+
+    atomic_store(&c->key, NO_KEY);
+    atomic_store(&c->turn, 0);
+    atomic_store(&c->last_turn, 0);
+    atomic_store(&c->detached, 0);
+    memset(c->labels, 0, sizeof c->labels);
+    c->n_labels = 0;
+    c->from_ns = 0;
+    c->to_ns = 0;
+    c->over = false;
 }
 
 /* The name with digits as they do not matter: "step 12" and "step 7" are both "step *". */

@@ -590,7 +590,9 @@ API int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on);
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on)
 {
     want_bare("records of calls");
+    acquire("EnableApi");
     api_enabled[0][cbid % 1024] = on != 0;
+    release();
     return CUPTI_OK;
 }
 
@@ -598,7 +600,9 @@ API int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on);
 int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
 {
     want_bare("records of calls");
+    acquire("EnableApi");
     api_enabled[1][cbid % 1024] = on != 0;
+    release();
     return CUPTI_OK;
 }
 
