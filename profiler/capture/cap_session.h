@@ -59,18 +59,18 @@ struct cap_session {
 
     _Atomic uint32_t window; /* enum cap_window_state */
     _Atomic uint32_t window_wanted;
-    _Atomic uint64_t unwanted_ns;      /* MONOTONIC, since when it is not; set before it is not */
     _Atomic uint32_t lingering;        /* 1 = the worker will look whether to shut it */
-    struct cap_wake moved;             /* of those who wait while another thread moves it */
-    _Atomic uint64_t window_opened_ns; /* CUPTI's clock; 0 = the worker has seen it */
     _Atomic int window_refused;        /* CUPTI's last reason not to open it */
+    struct cap_wake moved;             /* of those who wait while another thread moves it */
+    _Atomic uint64_t unwanted_ns;      /* MONOTONIC, since when it is not; set before it is not */
+    _Atomic uint64_t window_opened_ns; /* CUPTI's clock; 0 = the worker has seen it */
     _Atomic uint64_t missed_from_ns;   /* CUPTI's clock: wanted and not open; 0 = not so */
     _Atomic uint64_t missed_to_ns;     /* when it was not wanted any more; old ones count not */
     uint64_t window_shut_ns;           /* CUPTI's clock; worker only */
     uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up */
     uint64_t opened_mono_ns;           /* MONOTONIC, when recording began */
+    int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading; worker */
     bool delay_over;                   /* worker only, like the next */
-    int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading */
     bool device_warned;                /* said that CUPTI's device buffers are nearly full */
     bool drops_unknown;                /* CUPTI's counter failed once; said so */
 
