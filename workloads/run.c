@@ -17,7 +17,7 @@ struct runner {
     struct kr_at *at;
     struct kr_stepper stepper;
     struct kr_stream *marks[2]; /* each waits for one of the last two steps; NULL on the CPU */
-    uint64_t n_steps;           /* so far, of the kind being run */
+    uint64_t n_steps;           /* so far: of the warm-up, then of those measured */
 };
 
 static double now_ns(void)
@@ -42,23 +42,25 @@ static void wait_for_earlier_step(struct runner *r)
     kr_at_synchronize_stream(r->at, r->marks[(r->n_steps + 1) % 2]);
 }
 
-static bool run_step(struct runner *r, const char *kind)
+static bool run_step(struct runner *r, bool marked)
 {
     char name[48];
 
-    snprintf(name, sizeof name, "%s %llu", kind, (unsigned long long)r->n_steps);
-    kr_nvtx_push(name);
+    snprintf(name, sizeof name, "step %llu", (unsigned long long)r->n_steps);
+    if (marked)
+        kr_nvtx_push(name);
     kr_at_scope_open(r->at);
     kr_stepper_step(&r->stepper);
     kr_at_scope_close(r->at);
-    kr_nvtx_pop();
+    if (marked)
+        kr_nvtx_pop();
     wait_for_earlier_step(r);
     r->n_steps++;
     return kr_at_ok(r->at);
 }
 
 /* The time of n steps and of the wait for the last of them. */
-static bool run_block(struct runner *r, const char *kind, uint64_t n, double *ns)
+static bool run_block(struct runner *r, bool marked, uint64_t n, double *ns)
 {
     double start_ns;
 
@@ -66,7 +68,7 @@ static bool run_block(struct runner *r, const char *kind, uint64_t n, double *ns
         return false;
     start_ns = now_ns();
     for (uint64_t i = 0; i < n; i++) {
-        if (!run_step(r, kind))
+        if (!run_step(r, marked))
             return false;
     }
     if (!kr_at_synchronize(r->at))
@@ -80,11 +82,11 @@ static bool warm_up(struct runner *r, uint64_t n, double *step_ns)
 {
     double ns;
 
-    if (!run_block(r, "warm-up", n, &ns))
+    if (!run_block(r, false, n, &ns))
         return false;
     *step_ns = INFINITY;
     for (int i = 0; i < PROBES; i++) {
-        if (!run_block(r, "warm-up", PROBE_STEPS, &ns))
+        if (!run_block(r, false, PROBE_STEPS, &ns))
             return false;
         *step_ns = fmin(*step_ns, ns / PROBE_STEPS);
         if (*step_ns >= BLOCK_NS)
@@ -133,7 +135,7 @@ static bool measure(struct runner *r, struct kr_run_result *out, struct kr_err *
         bool last = i + 1 == out->n_blocks;
         uint64_t n = last ? out->n_steps - i * out->block_steps : out->block_steps;
 
-        good = run_block(r, "step", n, &step_ns[i]);
+        good = run_block(r, true, n, &step_ns[i]);
         step_ns[i] /= (double)n;
     }
     if (good) {

@@ -29,7 +29,7 @@ struct kr_run_result {
 };
 
 /**
- * Each measured step stands in an NVTX range "step N", those before in "warm-up N".
+ * Each measured step stands in an NVTX range "step N", and nothing else in any.
  * @return false with err filled when it could not be run; true when it ran, or when a check said
  *         no: then out->check.why says what is wrong, and there are no times
  */

@@ -219,6 +219,38 @@ static void blocks_are_long_and_their_spread_is_told(void **state)
     assert_true(result.low_ns <= result.step_ns && result.step_ns <= result.high_ns);
 }
 
+/* The linker puts these in place of the shim's marks. */
+void __wrap_kr_nvtx_push(const char *name);
+void __wrap_kr_nvtx_pop(void);
+
+static struct {
+    size_t n, n_as_due; /* ranges, and those named as the next step, one at a time */
+    size_t depth;
+} marks;
+
+void __wrap_kr_nvtx_push(const char *name)
+{
+    char due[48];
+
+    snprintf(due, sizeof due, "step %zu", marks.n++);
+    marks.n_as_due += marks.depth++ == 0 && strcmp(name, due) == 0;
+}
+
+void __wrap_kr_nvtx_pop(void)
+{
+    marks.depth--;
+}
+
+static void each_measured_step_is_marked_and_nothing_else(void **state)
+{
+    (void)state;
+    memset(&marks, 0, sizeof marks);
+    run_fake(NO_FLAW, 7, true);
+    assert_int_equal(marks.n, 7);
+    assert_int_equal(marks.n_as_due, 7);
+    assert_int_equal(marks.depth, 0);
+}
+
 /* ---- the command line ---- */
 
 struct said {
@@ -474,6 +506,7 @@ int main(void)
         cmocka_unit_test(an_unchecked_run_looks_at_nothing),
         cmocka_unit_test(the_steps_that_are_asked_for_are_measured),
         cmocka_unit_test(blocks_are_long_and_their_spread_is_told),
+        cmocka_unit_test(each_measured_step_is_marked_and_nothing_else),
         cmocka_unit_test(a_wrong_command_line_is_told_what_would_be_right),
         cmocka_unit_test(a_machine_without_cuda_is_told_so),
         cmocka_unit_test(help_and_list_name_every_model),
