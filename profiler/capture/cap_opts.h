@@ -11,8 +11,9 @@
 
 /*
  * How long a window that is not wanted any more stays open. Moving it twice costs the program up to
- * 5 ms (H200, CUPTI 13.0: a flush of 0.1 to 1 ms, and the first launch after it 1 to 3.5 ms), so
- * that ranges which come faster would be slowed down by a twentieth or more.
+ * 5 ms (H200, CUPTI 13.0: a flush of 0.1 to 1 ms, and the first launch after it 1 to 3.5 ms, which
+ * includes making a buffer there), so that ranges which come faster could be slowed down by a
+ * twentieth.
  */
 #define CAP_LINGER_NS 100000000ULL
 
