@@ -1,6 +1,8 @@
 # Finds libtorch in PyTorch's wheel (scripts/setup --torch). Sets KR_TORCH, the package's folder,
 # KR_TORCH_VERSION and target kr_torch; or KR_TORCH_MISSING, why there is none. The wheel's own CMake
 # package is not used: it wants a whole CUDA toolkit with nvcc, we only call libraries.
+# Presets tsan and fuzz leave it out: torch's own threads are invisible to TSan, which then reports
+# races that are none, and none of our readers of hostile input is here.
 set(KREACH_WITH_TORCH AUTO CACHE STRING "Build the workloads: AUTO (when torch is found), ON, OFF")
 set_property(CACHE KREACH_WITH_TORCH PROPERTY STRINGS AUTO ON OFF)
 set(KREACH_TORCH_DIR "" CACHE PATH "The folder 'torch' of an installed wheel")

@@ -78,6 +78,25 @@ void calls_after_an_error_are_not_made(void **state)
     assert_error(at, KR_EINPUT, "early"); /* the first one stays */
 }
 
+/* Who holds a tensor cannot be seen from C. */
+void closing_a_scope_lets_go_of_its_tensors(void **state)
+{
+    kr_at *at = static_cast<kr_at *>(*state);
+
+    kr_at_scope_open(at);
+    kr_at_scope_open(at);
+    const at::Tensor freed = kr_at_zeros(at, KR_F32, nullptr, 0)->value;
+    kr_tensor *moved = kr_at_zeros(at, KR_F32, nullptr, 0);
+    const at::Tensor returned = moved->value;
+
+    assert_int_equal(freed.use_count(), 2);
+    kr_at_scope_return(at, moved);
+    assert_int_equal(freed.use_count(), 1);
+    assert_int_equal(returned.use_count(), 2);
+    kr_at_scope_close(at);
+    assert_int_equal(returned.use_count(), 1);
+}
+
 } // namespace
 
 int main()
@@ -86,6 +105,8 @@ int main()
         cmocka_unit_test_setup_teardown(exception_of_any_kind_becomes_an_error, open_context,
                                         close_context),
         cmocka_unit_test_setup_teardown(calls_after_an_error_are_not_made, open_context,
+                                        close_context),
+        cmocka_unit_test_setup_teardown(closing_a_scope_lets_go_of_its_tensors, open_context,
                                         close_context),
     };
 

@@ -288,6 +288,29 @@ static void parameters_of_several_dtypes_all_move(void **state)
     kr_optim_free(o);
 }
 
+/* A gradient may go on being added to over several steps. */
+static void steps_leave_gradients_alone(void **state)
+{
+    struct kr_at *at = *state;
+
+    for (int form = KR_OPTIM_FOREACH; form <= KR_OPTIM_FUSED; form++)
+        for (int adam = 0; adam < 2; adam++) {
+            const struct kr_sgd sgd = { .learning_rate = .1, .momentum = .9, .form = form };
+            const struct kr_adamw adamw = { .learning_rate = .1, .weight_decay = .2, .form = form };
+            struct kr_tensor *w = kr_at_full(at, KR_F64, 1, KR_DIMS(W));
+            struct kr_optim *o;
+
+            assert_true(kr_at_require_grad(at, w));
+            o = adam ? kr_at_adamw(at, &w, 1, &adamw) : kr_at_sgd(at, &w, 1, &sgd);
+            give_gradient(at, w, (double[]){ 1, 2, 3 });
+            for (int step = 0; step < STEPS; step++) {
+                assert_true(kr_optim_step(at, o));
+                assert_tensor(at, kr_at_grad(at, w), (double[]){ 1, 2, 3 }, KR_DIMS(W));
+            }
+            kr_optim_free(o);
+        }
+}
+
 static struct kr_tensor *table_with_sparse_gradient(struct kr_at *at)
 {
     struct kr_tensor *w = kr_at_full(at, KR_F64, 1, KR_DIMS(3, 2));
@@ -375,6 +398,7 @@ int main(void)
         TEST(adamw_walks_by_its_moments),
         TEST(parameters_have_state_of_their_own),
         TEST(parameters_of_several_dtypes_all_move),
+        TEST(steps_leave_gradients_alone),
         TEST(sparse_gradient_moves_the_rows_used),
         TEST(zero_grad_drops_gradients),
         TEST(optimizers_refuse_what_cannot_be_trained),
