@@ -345,6 +345,8 @@ static bool make_steps(const struct finder *f, const struct family *family,
         if (has_work(&spans[i]) && last_work_ns(&spans[i]) > reach_ns)
             reach_ns = last_work_ns(&spans[i]);
     }
+    if (out->items[n - 1].start_ns > reach_ns)
+        reach_ns = out->items[n - 1].start_ns; /* marked after the last work */
     for (size_t i = n; i-- > 0;) {
         struct kr_step *step = &out->items[i];
 

@@ -586,6 +586,7 @@ bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_w
                       struct kr_err *err)
 {
     struct choice c = { .t = t };
+    size_t pause = 0;
     bool done;
 
     *out = (struct kr_window){ 0 };
@@ -601,6 +602,8 @@ bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_w
     }
     done = kr_steps_find(t, &c.steps, err);
     for (size_t i = 0; i < c.steps.n; i++) {
+        if (begins_paused(t, &c.steps.items[i], &pause))
+            continue;
         c.steps.items[i].start_ns = clamp(&c, c.steps.items[i].start_ns);
         c.steps.items[i].end_ns = clamp(&c, c.steps.items[i].end_ns);
     }

@@ -21,23 +21,36 @@ static int by_thread_label_start(const void *pa, const void *pb)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
+static bool take_gap(struct kr_record_marks *m, uint64_t kind, struct kr_record_pause gap,
+                     struct kr_err *err)
+{
+    if (gap.from_ns < 0 || gap.to_ns < gap.from_ns || gap.to_ns >= LIMIT_NS)
+        return true;
+    if (kind == KREACH_GAP_CALIBRATE) {
+        if (!kr_grow(&m->pauses, &m->cap_pauses, m->n_pauses + 1, sizeof *m->pauses, MAX_PAUSES,
+                     err))
+            return false;
+        m->pauses[m->n_pauses++] = gap;
+    } else if (kind == KREACH_GAP_WINDOW) {
+        if (!kr_grow(&m->shut, &m->cap_shut, m->n_shut + 1, sizeof *m->shut, MAX_PAUSES, err))
+            return false;
+        m->shut[m->n_shut++] = gap;
+    }
+    return true;
+}
+
 static bool take_gaps(struct kr_record_marks *m, const struct kr_chunk *chunk, struct kr_err *err)
 {
     struct kr_cursor c = kr_chunk_fields(chunk);
 
     while (kr_cursor_more(&c)) {
         const uint64_t kind = kr_cursor_varint(&c);
-        const struct kr_record_pause pause = { .from_ns = kr_cursor_svarint(&c),
-                                               .to_ns = kr_cursor_svarint(&c) };
+        const int64_t from_ns = kr_cursor_svarint(&c);
+        const int64_t to_ns = kr_cursor_svarint(&c);
 
         kr_cursor_text(&c);
-        if (c.bad || kind != KREACH_GAP_CALIBRATE || pause.from_ns < 0 ||
-            pause.to_ns < pause.from_ns || pause.to_ns >= LIMIT_NS)
-            continue;
-        if (!kr_grow(&m->pauses, &m->cap_pauses, m->n_pauses + 1, sizeof *m->pauses, MAX_PAUSES,
-                     err))
+        if (!c.bad && !take_gap(m, kind, (struct kr_record_pause){ from_ns, to_ns }, err))
             return false;
-        m->pauses[m->n_pauses++] = pause;
     }
     return true;
 }
@@ -99,6 +112,7 @@ void kr_record_marks_free(struct kr_record_marks *marks)
     kr_decode_free(marks->decode);
     kr_timeline_free(marks->timeline);
     free(marks->pauses);
+    free(marks->shut);
     *marks = (struct kr_record_marks){ 0 };
 }
 

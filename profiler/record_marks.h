@@ -4,17 +4,19 @@
 
 #include "kreach_decode.h"
 
-/* A stretch without recording; CUPTI's clock, like ranges. */
+/* A stretch without recording; CUPTI's clock, like ranges. Lists are in time order. */
 struct kr_record_pause {
     int64_t from_ns, to_ns;
 };
 
 struct kr_record_marks {
-    struct kr_timeline *timeline; /* its strings hold the ranges' names */
-    struct kr_decode *decode;     /* its links hold the ranges: by thread, label, start */
-    struct kr_record_pause *pauses;
-    size_t n_pauses, cap_pauses; /* as they came: in time order */
-    char step_range[128];        /* the label by which they were timed; "" = none */
+    struct kr_timeline *timeline;   /* its strings hold the ranges' names */
+    struct kr_decode *decode;       /* its links hold the ranges: by thread, label, start */
+    struct kr_record_pause *pauses; /* to calibrate */
+    size_t n_pauses, cap_pauses;
+    struct kr_record_pause *shut; /* outside the window */
+    size_t n_shut, cap_shut;
+    char step_range[128]; /* the label by which they were timed; "" = none */
 };
 
 /* Ranges of one label on one thread, in time order. Borrowed from the marks. */

@@ -35,31 +35,55 @@ static bool add_step(struct kr_record_steps *steps, const struct kr_range *range
     return true;
 }
 
-/* Whether recording paused in a stretch of time; *at moves on with the time asked for. */
-static bool paused_in(const struct kr_record_marks *marks, size_t *at, int64_t from_ns,
-                      int64_t to_ns)
+/* A list of pauses, looked at for steps in time order. */
+struct pauses {
+    const struct kr_record_pause *items;
+    size_t n, at;
+};
+
+/* Whether one of the pauses lies, in part, in a stretch of time. */
+static bool paused_in(struct pauses *p, int64_t from_ns, int64_t to_ns)
 {
-    while (*at < marks->n_pauses && marks->pauses[*at].to_ns <= from_ns)
-        ++*at;
-    return *at < marks->n_pauses && marks->pauses[*at].from_ns < to_ns;
+    while (p->at < p->n && p->items[p->at].to_ns <= from_ns)
+        p->at++;
+    return p->at < p->n && p->items[p->at].from_ns < to_ns;
+}
+
+/* Adds the steps of a group that were recorded as a whole; those of a window by range end in one of
+ * its pauses, and begin when it opens. */
+static bool add_recorded(struct kr_record_steps *steps, const struct kr_record_marks *marks,
+                         const struct kr_record_group *group, struct kr_err *err)
+{
+    struct pauses calibrating = { .items = marks->pauses, .n = marks->n_pauses };
+    struct pauses shut = { .items = marks->shut, .n = marks->n_shut };
+
+    for (size_t i = 0; i + 1 < group->n; i++) {
+        const int64_t start_ns = group->ranges[i].start_ns;
+
+        if (!paused_in(&calibrating, start_ns, group->ranges[i + 1].start_ns) &&
+            !paused_in(&shut, start_ns, start_ns + 1) && !add_step(steps, &group->ranges[i], err))
+            return false;
+    }
+    return true;
 }
 
 /* Takes a group of ranges when it is the best so far. */
 static bool offer(struct search *s, const struct kr_record_marks *marks,
                   const struct kr_record_group *group, struct kr_err *err)
 {
-    struct kr_record_steps *best = s->best;
-    size_t pause = 0;
+    struct kr_record_steps steps = { 0 };
+    bool good;
 
     if (group->n < MIN_REPEATS || group->covered_ns <= s->best_covered_ns)
         return true;
-    best->n = 0;
-    for (size_t i = 0; i + 1 < group->n; i++) {
-        if (!paused_in(marks, &pause, group->ranges[i].start_ns, group->ranges[i + 1].start_ns) &&
-            !add_step(best, &group->ranges[i], err))
-            return false;
+    good = add_recorded(&steps, marks, group, err);
+    if (!good || steps.n + 1 < MIN_REPEATS) {
+        kr_record_steps_free(&steps);
+        return good;
     }
-    snprintf(best->label, sizeof best->label, "%s", group->label);
+    kr_record_steps_free(s->best);
+    *s->best = steps;
+    snprintf(s->best->label, sizeof s->best->label, "%s", group->label);
     s->best_covered_ns = group->covered_ns;
     return true;
 }

@@ -255,6 +255,46 @@ static void the_steady_window_is_the_longest_run_without_a_pause(void **state)
     kr_timeline_free(t);
 }
 
+/* Thirty steps marked, of which the ten in the middle were recorded: the others hold no work. */
+static void steps_outside_the_window_that_was_recorded_are_none(void **state)
+{
+    struct kr_build b = { 0 };
+    struct kr_err err = { 0 };
+    struct kr_timeline *t;
+    struct kr_window w;
+
+    (void)state;
+    kr_build_section(&b, 1);
+    kr_build_one_kernel(&b, "k");
+    for (uint64_t i = 0; i < 30; i++) {
+        char name[16];
+
+        snprintf(name, sizeof name, "lap %u", (unsigned)i);
+        kr_build_chunk(&b, KREACH_NAMES, KR_FIELDS(KR_V(i + 2), KR_T(name)));
+        kr_build_chunk(
+            &b, KREACH_RANGES,
+            KR_FIELDS(KR_V(1), KR_V(i + 2), KR_V(7), KR_B(0), KR_S(1000 + 100 * i), KR_V(90)));
+        if (i >= 10 && i < 20)
+            kr_build_events(&b, &(struct kr_build_work){ 0, 0, 1010 + 100 * (int64_t)i, 50, 1 }, 1);
+    }
+    kr_build_chunk(&b, KREACH_GAP,
+                   KR_FIELDS(KR_V(KREACH_GAP_WINDOW), KR_S(0), KR_S(1995), KR_T(""),
+                             KR_V(KREACH_GAP_WINDOW), KR_S(2995), KR_S(9000), KR_T("")));
+    kr_build_chunk(&b, KREACH_END, KR_FIELDS(KR_V(1), KR_T("")));
+    t = kr_import_kreach("t.kreach", b.file.data, b.file.len, &err);
+    assert_non_null(t);
+    assert_int_equal(t->pauses[0].start_ns, 1000);
+    w = choose(t, "all");
+    assert_int_equal(w.n_steps, 10);
+    assert_int_equal(w.steps[0].number, 10);
+    kr_window_free(&w);
+    w = choose(t, "steady");
+    assert_int_equal(w.n_steps, 8); /* the first and the last are beside a pause */
+    kr_window_free(&w);
+    kr_timeline_free(t);
+    kr_build_free(&b);
+}
+
 static void where_pauses_part_all_steps_they_are_taken_together(void **state)
 {
     static const unsigned stretches[] = { 2, 1, 2, 1, 2 };
@@ -403,6 +443,7 @@ int main(void)
         cmocka_unit_test(time_that_was_not_recorded_is_not_idle),
         cmocka_unit_test(a_step_that_was_not_recorded_is_not_an_empty_one),
         cmocka_unit_test(the_steady_window_is_the_longest_run_without_a_pause),
+        cmocka_unit_test(steps_outside_the_window_that_was_recorded_are_none),
         cmocka_unit_test(where_pauses_part_all_steps_they_are_taken_together),
         cmocka_unit_test(a_step_in_a_pause_is_no_step),
         cmocka_unit_test(steps_by_which_a_run_was_timed_need_no_number),

@@ -232,6 +232,35 @@ static void steps_in_pauses_are_not_profiled_ones(void **state)
     kr_record_steps_free(&steps);
 }
 
+/* Eight steps, of which the window shut for the first two; a window by range shuts in each. */
+static void put_windows(struct kr_build *b)
+{
+    kr_build_chunk(b, KREACH_NAMES, KR_FIELDS(KR_V(1), KR_T("step 1")));
+    kr_build_chunk(b, KREACH_GAP,
+                   KR_FIELDS(KR_V(KREACH_GAP_WINDOW), KR_S(0), KR_S(2990), KR_T("")));
+    for (int64_t i = 0; i < 8; i++) {
+        kr_build_chunk(
+            b, KREACH_RANGES,
+            KR_FIELDS(KR_V(1), KR_V(1), KR_V(7), KR_B(0), KR_S(1000 * (i + 1)), KR_V(900)));
+        if (i >= 2)
+            kr_build_chunk(b, KREACH_GAP,
+                           KR_FIELDS(KR_V(KREACH_GAP_WINDOW), KR_S(1000 * (i + 1) + 905),
+                                     KR_S(1000 * (i + 2) - 10), KR_T("")));
+    }
+}
+
+static void steps_outside_a_window_are_not_profiled_ones(void **state)
+{
+    struct kr_record_steps steps = { 0 };
+    struct kr_err err = { 0 };
+
+    (void)state;
+    write_part(1, put_windows);
+    assert_true(kr_record_steps_find("parts", NULL, &steps, &err));
+    assert_int_equal(steps.n, 5); /* from the third to the eighth */
+    kr_record_steps_free(&steps);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup(slow_steps_settle_too, set_up),
         cmocka_unit_test_setup(turns_that_show_nothing_are_refused_with_the_reason, set_up),
         cmocka_unit_test_setup(steps_in_pauses_are_not_profiled_ones, set_up),
+        cmocka_unit_test_setup(steps_outside_a_window_are_not_profiled_ones, set_up),
     };
 
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
