@@ -478,10 +478,22 @@ bool kr_decode_definitions(struct kr_decode *d, const struct kr_chunk *chunk, st
     return good;
 }
 
+static int64_t first_range_ns(const struct kr_decode *d)
+{
+    int64_t first_ns = INT64_MAX;
+
+    for (size_t i = 0; i < d->links.n_ranges; i++) {
+        if (d->links.ranges[i].start_ns < first_ns)
+            first_ns = d->links.ranges[i].start_ns;
+    }
+    return first_ns;
+}
+
 void kr_decode_resolve(struct kr_decode *d)
 {
     kr_clock_fit(&d->clock);
     kr_links_resolve(&d->links);
+    d->first_range_ns = first_range_ns(d);
     for (size_t i = 0; i < d->links.n_launches; i++) {
         if (d->links.launches[i].graph)
             d->t->counts.graph_launches++;
@@ -626,18 +638,6 @@ bool kr_decode_events(struct kr_decode *d, const struct kr_chunk *chunk, struct 
     return true;
 }
 
-/* The first moment that a process is known to have lived, for a gap that is as old as it is. */
-static int64_t first_range_ns(const struct kr_decode *d, int64_t before_ns)
-{
-    int64_t first_ns = before_ns;
-
-    for (size_t i = 0; i < d->links.n_ranges; i++) {
-        if (d->links.ranges[i].start_ns < first_ns)
-            first_ns = d->links.ranges[i].start_ns;
-    }
-    return first_ns;
-}
-
 bool kr_decode_gaps(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err)
 {
     struct kr_cursor c = kr_chunk_fields(chunk);
@@ -653,8 +653,9 @@ bool kr_decode_gaps(struct kr_decode *d, const struct kr_chunk *chunk, struct kr
         if (c.bad || from_ns < 0 || from_ns >= LIMIT_NS || to_ns <= 0 || to_ns >= LIMIT_NS)
             continue;
         if (!from_ns)
-            from_ns = first_range_ns(d, to_ns);
-        if (!place(d, from_ns, &pause.start_ns) || !place(d, to_ns, &pause.end_ns))
+            from_ns = d->first_range_ns;
+        if (from_ns >= to_ns || !place(d, from_ns, &pause.start_ns) ||
+            !place(d, to_ns, &pause.end_ns))
             continue;
         if (!kr_timeline_add_pause(d->t, pause, err))
             return false;

@@ -31,6 +31,8 @@ struct kr_decode {
     struct kr_links links;
     bool common_clock;                /* put times on the clock of all processes */
     int64_t anchor_ns;                /* REALTIME minus MONOTONIC_RAW of that clock */
+    int64_t first_range_ns;           /* CUPTI clock: where a gap since the start begins to matter;
+                                         INT64_MAX = no ranges */
     struct kr_decode_device *devices; /* by the section's ids */
     size_t n_devices, cap_devices;
     uint32_t *names; /* string ids by the section's ids; KR_UNDEFINED */
