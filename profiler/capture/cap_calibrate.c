@@ -1,5 +1,7 @@
 #include "cap_calibrate.h"
 
+#include "cap_say.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -213,6 +215,19 @@ static bool has_left_its_loop(const struct calibration *c)
     return since_ns > LOST_STEPS * atomic_load(&c->longest_ns) + LOST_NS;
 }
 
+/* Records again. Where CUPTI refuses, the gap lasts to the end of the session. */
+static void attach(struct cap_session *s, struct calibration *c)
+{
+    const int result = c->over ? CUPTI_OK : cap_kinds_enable(s);
+
+    if (result == CUPTI_OK) {
+        c->to_ns = cap_cupti_now(s);
+        return;
+    }
+    cap_say("cannot record from here: %s", cap_cupti_explain(result).text);
+    end_early(c, true);
+}
+
 void cap_calibrate_move(struct cap_session *s)
 {
     struct calibration *c = &calibration;
@@ -231,9 +246,7 @@ void cap_calibrate_move(struct cap_session *s)
         cap_kinds_disable(s);
         s->cupti.flush_all(CUPTI_FLUSH_COMPLETE); /* now, and not amid the steps to be measured */
     } else {
-        if (!c->over)
-            cap_kinds_enable(s);
-        c->to_ns = cap_cupti_now(s);
+        attach(s, c);
     }
     atomic_store(&c->detached, detach);
 }

@@ -107,6 +107,23 @@ static void another_client_ends_the_turns(void **state)
     scene_free(o);
 }
 
+static void a_refusal_to_go_on_is_said_and_the_rest_is_a_gap(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){ .fake = "enable_again=8",
+                                                   .options = "calibrate,flush=0.05",
+                                                   .ops = "init laps=40,60 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_non_null(strstr(o->stderr_text, "cannot record from here"));
+    assert_int_equal(f->n_gaps, 1);
+    assert_int_equal(f->gaps[0].kind, KREACH_GAP_CALIBRATE);
+    assert_true(f->gaps[0].to_ns - f->gaps[0].from_ns > 1000000000);
+    assert_true(f->kernels < 20);
+    scene_free(o);
+}
+
 static void programs_without_steps_and_other_windows_take_no_turns(void **state)
 {
     static const struct {
@@ -194,6 +211,7 @@ int main(void)
         cmocka_unit_test(a_program_that_leaves_its_loop_is_recorded_again),
         cmocka_unit_test(a_program_that_ends_amid_a_gap_says_so),
         cmocka_unit_test(another_client_ends_the_turns),
+        cmocka_unit_test(a_refusal_to_go_on_is_said_and_the_rest_is_a_gap),
         cmocka_unit_test(programs_without_steps_and_other_windows_take_no_turns),
         cmocka_unit_test(steps_are_the_longest_of_the_ranges_that_cover_the_most),
     };

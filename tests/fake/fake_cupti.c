@@ -7,6 +7,7 @@
  *   version=N            what cuptiGetVersion says (130001)
  *   subscribe=R          result of cuptiSubscribe; other=NAME is who holds it
  *   enable=R enable_kind=K   result of cuptiActivityEnable, for one kind or all
+ *   enable_again=R       the same, once a kind was switched off
  *   dropped=N            the drop counter says N once; dropped_error=R it fails
  *   zero_every=N         every N-th record has no times
  *   bad_every=N          every N-th record ends before it starts
@@ -68,6 +69,7 @@ struct subscriber {
 
 static pthread_mutex_t lock;
 static bool enabled[KINDS];
+static atomic_bool switched_off; /* a kind was, once */
 static bool api_enabled[2][1024];
 static cupti_request_fn *request;
 static cupti_complete_fn *complete;
@@ -565,6 +567,8 @@ int cuptiActivityEnable(uint32_t kind)
 
     if (result != 0 && fake_setting("enable_kind", (long)kind) == (long)kind)
         return (int)result;
+    if (switched_off && fake_setting("enable_again", 0) != 0)
+        return (int)fake_setting("enable_again", 0);
     if (kind == CUPTI_KIND_RUNTIME || kind == CUPTI_KIND_DRIVER)
         want_bare("records of calls");
     acquire("Enable");
@@ -582,6 +586,7 @@ int cuptiActivityDisable(uint32_t kind)
     move_slowly(false);
     if (kind < KINDS)
         enabled[kind] = false;
+    switched_off = true;
     release();
     return CUPTI_OK;
 }
