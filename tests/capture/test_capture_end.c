@@ -237,10 +237,10 @@ static const struct hang {
     int status;
     int end;
 } hangs[] = {
-    { "hang=1", "init kernels=100 return=9", 9, KREACH_END_EXIT },
+    { "hang=1,hang_from=100", "init kernels=100 return=9", 9, KREACH_END_EXIT },
     { "hang=2,nosync=1", "init us=9000000 kernels=1 return=9", 9, KREACH_END_EXIT },
-    { "hang=1", "init kernels=100 _exit=9", 9, KREACH_END_FAST },
-    { "hang=1", "init kernels=100 kill=15 hang", -SIGTERM, KREACH_END_SIGNAL },
+    { "hang=1,hang_from=100", "init kernels=100 _exit=9", 9, KREACH_END_FAST },
+    { "hang=1,hang_from=100", "init kernels=100 kill=15 hang", -SIGTERM, KREACH_END_SIGNAL },
 };
 
 static void a_cupti_that_never_answers_costs_the_deadline_and_no_more(void **state)
@@ -415,7 +415,7 @@ static void a_storm_of_forks_harms_neither_side(void **state)
 /* Row 31: many threads end the process at once. */
 static void a_second_signal_does_not_wait(void **state)
 {
-    struct outcome *o = scene_run(&(struct scene){ .fake = "hang=1",
+    struct outcome *o = scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
                                                    .options = "deadline=30",
                                                    .ops = "init kernels=10 kill=15 kill=15 hang",
                                                    .timeout_s = 10 });

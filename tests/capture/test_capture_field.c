@@ -233,7 +233,7 @@ static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
 static void a_window_that_cannot_be_ended_does_not_hold_the_program(void **state)
 {
     struct outcome *o =
-        scene_run(&(struct scene){ .fake = "hang=1",
+        scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
                                    .options = "duration=0.1,flush=0.05,deadline=0.5",
                                    .ops = "init kernels=10 sleep=300 return=9",
                                    .timeout_s = 20 });

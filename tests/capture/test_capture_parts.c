@@ -246,6 +246,7 @@ static void names_of_any_number_and_length_are_kept_apart(void **state)
     assert_int_equal(cap_names_id(&n, longest, &out), many + 1);
     assert_true(out.len < CAP_NAME_LIMIT_BYTES + CAP_VARINT_MAX_BYTES);
     assert_int_equal(cap_names_id_of(&n, longest, CAP_NAME_LIMIT_BYTES, &out), many + 1);
+    assert_int_equal(cap_names_id_of(&n, longest, sizeof longest - 1, &out), many + 1);
     cap_bytes_free(&out);
     cap_names_free(&n);
 }

@@ -14,6 +14,7 @@
  *   reverse=1            buffers come back newest first
  *   per_thread=0         one buffer for all threads
  *   hang=1               a complete flush never returns; hang=2: the forced one
+ *   hang_from=N          not before there are N records: later launches would hang with it
  *   slow_ms=N            every flush takes that long
  *   late_ms=N            every flush returns so much later; others can go on meanwhile
  *   move_us=N            switching a kind takes that long; move_once=1: only the first one off
@@ -614,10 +615,12 @@ int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
 API int cuptiActivityFlushAll(uint32_t flag);
 int cuptiActivityFlushAll(uint32_t flag)
 {
-    const long hang = fake_setting("hang", 0);
+    long hang = fake_setting("hang", 0);
 
     atomic_fetch_add(&flushing, 1);
     acquire("FlushAll");
+    if (n_records < (uint64_t)fake_setting("hang_from", 0))
+        hang = 0;
     while (hang == 1 + (long)flag || (n_requests == 0 && fake_setting("strict", 0)))
         pause();
     if (fake_cuda_is_down()) {
