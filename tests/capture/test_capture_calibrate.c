@@ -26,22 +26,22 @@ static uint64_t kernels_of(const struct read_file *f, const char *part)
 static void steps_are_recorded_and_left_alone_by_turns(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){ .options = "calibrate,launches,flush=0.1",
-                                                   .ops = "init laps=1000,4 return=0" });
+                                                   .ops = "init laps=1450,4 return=0" });
     struct read_file *f = scene_file(o);
     char label[32];
 
     (void)state;
     assert_true(scene_exited(o, 0));
     assert_int_equal(f->n_lost, 0);
-    assert_int_equal(f->n_gaps, 6);
+    assert_int_equal(f->n_gaps, 9);
     for (unsigned i = 0; i < f->n_gaps; i++) {
         assert_int_equal(f->gaps[i].kind, KREACH_GAP_CALIBRATE);
         assert_true(f->gaps[i].to_ns - f->gaps[i].from_ns >= 200000000);
         assert_true(i == 0 || f->gaps[i].from_ns - f->gaps[i - 1].to_ns >= 200000000);
     }
     /* All steps are marked, and of those in the gaps nothing else is recorded. */
-    assert_int_equal(f->totals[KREACH_TOTAL_RANGES], 1000);
-    assert_true(f->kernels > 300 && f->kernels < 800);
+    assert_int_equal(f->totals[KREACH_TOTAL_RANGES], 1450);
+    assert_true(f->kernels > 400 && f->kernels < 1100);
     assert_int_equal(f->launches, 2 * f->kernels);
     assert_true(kreach_read_info(f, "step_range", label, sizeof label));
     assert_string_equal(label, "lap *");

@@ -370,9 +370,9 @@ def calibrates_itself(tools, model, steps, some, how="synced"):
     result.update(gaps=len(gaps), label=part.values.get("step_range"), kernels_a_step=per_step,
                   kernels=part.number("kernels"), launches=part.number("launches"),
                   turns_plain=alone, turns_recorded=beside)
-    check(len(gaps) == 6 and len(alone) >= 5, "turns: %s" % result)
+    check(len(gaps) == 9 and len(alone) >= 7, "turns: %s" % result)
     ratios = sorted(b / a for a, b in zip(alone, beside))
-    result["cost_by_turns"] = [ratios[0] - 1, statistics.median(ratios) - 1, ratios[-1] - 1]
+    result["cost_by_turns"] = [ratios[1] - 1, statistics.median(ratios) - 1, ratios[-2] - 1]
     result["cost_of_two_runs"] = result["recorded"]["median"] / result["plain"]["median"] - 1
     in_gaps = sum(1 for s in starts_ns if any(a <= s < b for a, b in gaps))
     expected = (steps + 5 - in_gaps) * per_step
@@ -381,11 +381,12 @@ def calibrates_itself(tools, model, steps, some, how="synced"):
           "work was recorded while left alone, or the other way: %s" % result)
     low = min(result[name]["low"] for name in ("nothing", "plain")) * 0.97
     high = max(result[name]["high"] for name in ("nothing", "plain")) * 1.03
-    check(min(alone) <= high and max(alone) >= low, "step times disagree: %s" % result)
+    usual = sorted(alone)[1:-1]
+    check(usual[0] <= high and usual[-1] >= low, "step times disagree: %s" % result)
     return result
 
 
-CASES["calibrates_itself"] = lambda tools: calibrates_itself(tools, "decode_eager", 125, 30)
+CASES["calibrates_itself"] = lambda tools: calibrates_itself(tools, "decode_eager", 170, 30)
 CASES["calibrates_itself_dlrm"] = (
     lambda tools: calibrates_itself(tools, "dlrm_inference", 6000, 1000))
 CASES["calibrates_itself_unsynced"] = (
