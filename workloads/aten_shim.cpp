@@ -162,8 +162,12 @@ kr_at *kr_at_open(kr_device device, kr_err *err)
 
 static void empty(kr_link &scope)
 {
-    while (scope.next != &scope)
-        delete static_cast<kr_tensor *>(scope.next);
+    for (kr_link *link = scope.next; link != &scope;) {
+        kr_tensor *t = static_cast<kr_tensor *>(link);
+
+        link = link->next;
+        delete t;
+    }
 }
 
 void kr_at_close(kr_at *at)

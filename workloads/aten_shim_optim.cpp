@@ -207,7 +207,7 @@ class adamw final : public kr_optim
 
 template <typename T, typename How>
 kr_optim *make_optim(kr_at *at, const char *function, kr_tensor *const params[], size_t n,
-                     const How &how) noexcept
+                     const How &how)
 {
     kr_optim *o = nullptr;
 
