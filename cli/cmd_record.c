@@ -276,6 +276,39 @@ static bool measure_twice(struct session *s, off_t input_at, struct kr_record_ca
             kr_fail(err, KR_EENV, "the plain run has no steps '%s'", out->profiled.label));
 }
 
+/*
+ * Launches stay slower after CUPTI was switched off, by up to that much on an H200 with CUPTI 13.0
+ * (docs/windows.md): where it could be more than this share of a step, turns do not show the cost.
+ */
+#define LINGERING_NS       900.0
+#define LINGERING_MAX_FRAC 0.01
+
+/* Whether steps that were left alone are as good as plain ones. */
+static bool check_lingering(const struct session *s, const struct kr_record_calibration *c,
+                            struct kr_err *err)
+{
+    static const struct kr_record_fact nothing[] = { { 0 } };
+    const struct kr_record_own own = { .run_id = s->run_id, .facts = nothing };
+    struct kr_record_steps recorded = { 0 };
+    struct kr_record_sum sum;
+    double plain_ns = 0;
+    double launches, frac;
+    bool good = kr_record_collect(s->folder, &own, NULL, &sum, err) &&
+                kr_record_steps_find(s->folder, c->plain.label, &recorded, err);
+
+    for (size_t i = 0; i < c->plain.n; i++)
+        plain_ns += (double)c->plain.steps_ns[i] / (double)c->plain.n;
+    launches = good && recorded.n ? (double)sum.works / (double)recorded.n : 0;
+    frac = launches * LINGERING_NS / plain_ns;
+    kr_record_steps_free(&recorded);
+    if (good && frac > LINGERING_MAX_FRAC)
+        return kr_fail(err, KR_EENV,
+                       "%.0f launches a step may take up to %.0f %% longer even while nothing is "
+                       "recorded, as CUPTI leaves them slower",
+                       launches, 100 * frac);
+    return good;
+}
+
 /* Within the run where that was possible, else with a second one. */
 static bool measure_steps(struct session *s, off_t input_at, struct kr_record_calibration *out,
                           struct kr_err *err)
@@ -283,7 +316,7 @@ static bool measure_steps(struct session *s, off_t input_at, struct kr_record_ca
     struct kr_err why = { 0 };
 
     if (takes_turns(s)) {
-        if (kr_record_steps_alternating(s->folder, out, &why))
+        if (kr_record_steps_alternating(s->folder, out, &why) && check_lingering(s, out, &why))
             return true;
         kr_record_calibration_free(out);
         if (why.code != KR_EENV) {

@@ -7,7 +7,8 @@
  *   copies=N sets=N peers=N
  *   graph=N,K         N launches of a graph of K kernels
  *   steps=N,K         N times the same K kernels, a millisecond apart
- *   laps=N,MS         N ranges "lap I", each of one kernel and MS milliseconds
+ *   laps=N,MS         N ranges "lap I", each of MS milliseconds and one kernel
+ *   perlap=K          the next laps have K kernels each
  *   threads=T,N       T threads with N kernels each
  *   sleep=MS sync reload profstart profstop
  *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
@@ -219,6 +220,8 @@ static void storm(unsigned n)
     pthread_join(thread, NULL);
 }
 
+static unsigned per_lap = 1;
+
 static void laps(unsigned n, unsigned ms)
 {
     char name[32];
@@ -226,7 +229,7 @@ static void laps(unsigned n, unsigned ms)
     for (unsigned i = 0; i < n; i++) {
         snprintf(name, sizeof name, "lap %u", i);
         fake_nvtx("push", name);
-        kernels(1, 7);
+        kernels(per_lap, 7);
         usleep(ms * 1000);
         fake_nvtx("pop", "");
     }
@@ -492,6 +495,8 @@ static void settings(const char *op, const char *value)
         duration_ns = atoi(value) ? (uint32_t)atoi(value) * 1000 : 500;
     else if (!strcmp(op, "ns"))
         duration_ns = (uint32_t)atoi(value);
+    else if (!strcmp(op, "perlap"))
+        per_lap = (unsigned)atoi(value);
     else if (!strcmp(op, "reload"))
         fake_reload_modules();
     else if (!strncmp(op, "prof", 4))

@@ -193,6 +193,25 @@ static void what_recording_costs_is_measured_within_the_run(void **state)
     kr_timeline_free(t);
 }
 
+/* Forty launches in two milliseconds: CUPTI leaves them slower, so that turns would not show all.
+ */
+static void a_run_of_many_launches_is_measured_in_two(void **state)
+{
+    static const char *const words[] = { "init", "perlap=40", "laps=1300,2", "return=0", NULL };
+    struct kr_timeline *t;
+
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        skip();
+    assert_int_equal(record("--calibrate", words), 0);
+    t = read_recording();
+    assert_string_equal(t->source.steps.method, "second run");
+    assert_int_equal(t->source.steps.plain_steps, 1299);
+    assert_true(t->source.steps.profiled_steps > 300);
+    assert_true(t->source.steps.profiled_steps < 1200); /* in the first, turns were taken */
+    kr_timeline_free(t);
+}
+
 static void another_client_in_the_way_is_status_4(void **state)
 {
     static const char *const words[] = { "init", "kernels=9", "return=0", NULL };
@@ -211,6 +230,7 @@ int main(void)
         cmocka_unit_test(what_was_launched_is_what_is_read),
         cmocka_unit_test(a_plain_run_gives_the_true_step_time),
         cmocka_unit_test(what_recording_costs_is_measured_within_the_run),
+        cmocka_unit_test(a_run_of_many_launches_is_measured_in_two),
         cmocka_unit_test(another_client_in_the_way_is_status_4),
     };
 
