@@ -10,6 +10,9 @@
 
 /* Families of counting annotations that are measured against the device work, at most. */
 enum { MAX_FAMILIES = 8 };
+
+/* So many marks of one family are a loop of which what went before is no part. */
+enum { LOOP_MARKS = 5 };
 #define PROFILER_STEP "ProfilerStep#*"
 
 /* One annotation of a counting name. */
@@ -363,12 +366,17 @@ static bool make_steps(const struct finder *f, const struct family *family,
     return true;
 }
 
-static uint64_t total_work_ns(const struct kr_timeline *t)
+/* Work that starts from one time to another; a duration that is suspicious would outweigh all. */
+static uint64_t work_between_ns(const struct kr_timeline *t, int64_t from_ns, int64_t to_ns)
 {
     uint64_t total = 0;
 
-    for (size_t i = 0; i < t->n_events; i++)
-        total += t->events[i].dur_ns;
+    for (size_t i = 0; i < t->n_events; i++) {
+        const struct kr_event *e = &t->events[i];
+
+        if (e->start_ns >= from_ns && e->start_ns < to_ns && !(e->flags & KR_EVENT_OVERRUN))
+            total += e->dur_ns;
+    }
     return total;
 }
 
@@ -401,9 +409,26 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
     return a->work_ns > b->work_ns;
 }
 
+/*
+ * The least work that a family of marks must cover to be the steps of the run. What goes before the
+ * first mark of a longer family, such as making weights, says nothing about its being the loop.
+ */
+static uint64_t least_work_ns(const struct finder *f, const struct family *family,
+                              uint64_t half_of_all_ns)
+{
+    const struct mark *first = &f->marks[family->first];
+    const struct mark *last = &first[family->n - 1];
+
+    if (family->is_chosen)
+        return 1;
+    if (family->n < LOOP_MARKS)
+        return half_of_all_ns > 0 ? half_of_all_ns : 1;
+    return work_between_ns(f->t, first->start_ns, last->end_ns) / 2 + 1;
+}
+
 static bool choose_family(struct finder *f, struct candidate *best, struct kr_err *err)
 {
-    const uint64_t half_ns = total_work_ns(f->t) / 2;
+    const uint64_t half_ns = work_between_ns(f->t, INT64_MIN, INT64_MAX) / 2;
 
     for (size_t i = 0; i < f->n_families; i++) {
         struct candidate c = { .family = &f->families[i] };
@@ -412,7 +437,7 @@ static bool choose_family(struct finder *f, struct candidate *best, struct kr_er
         if (!c.spans)
             return false;
         c.work_ns = covered_ns(c.spans, c.family->n);
-        if (c.work_ns == 0 || c.work_ns < half_ns || !is_better(&c, best)) {
+        if (c.work_ns < least_work_ns(f, c.family, half_ns) || !is_better(&c, best)) {
             free(c.spans);
             continue;
         }

@@ -15,11 +15,12 @@ struct kr_steps {
  * Finds the steps of a timeline; none is a valid answer (n = 0, from = KR_STEPS_NONE).
  *
  * Annotations come first: ProfilerStep#N or what the recording was timed by, else the counting
- * annotation ("iteration 7", "step[3]") that covers the most device work, at least half of it. A
- * step begins with the first work launched in its annotation; the idle time between steps belongs
- * to the earlier one; the last step ends with its last work. With fewer than two such steps the
- * repetition of kernels decides (kr_repeat_find), and a single annotated step is used only where
- * there is no repetition. Free with kr_steps_free.
+ * annotation ("iteration 7", "step[3]") that covers the most device work: at least half of all, or,
+ * with five annotations or more, half of what runs from the first of them to the last. A step
+ * begins with the first work launched in its annotation; the idle time between steps belongs to the
+ * earlier one; the last step ends with its last work. With fewer than two such steps the repetition
+ * of kernels decides (kr_repeat_find), and a single annotated step is used only where there is no
+ * repetition. Free with kr_steps_free.
  */
 bool kr_steps_find(const struct kr_timeline *t, struct kr_steps *out, struct kr_err *err);
 void kr_steps_free(struct kr_steps *steps);

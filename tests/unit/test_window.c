@@ -186,6 +186,36 @@ static void steps_without_launch_times_use_the_host_interval(void **state)
     kr_timeline_free(t);
 }
 
+/* Making weights may take longer than the few steps that somebody recorded. */
+static void what_goes_before_a_marked_loop_does_not_outweigh_it(void **state)
+{
+    (void)state;
+    for (int n = 4; n <= 5; n++) { /* a loop of five is one; four might be anything */
+        struct kr_timeline *t = run_new();
+        const uint16_t track = run_track(t, 0, 7);
+        const uint32_t init = run_kernel(t, "init");
+        const uint32_t site = run_kernel(t, "k");
+        struct kr_window w;
+
+        for (int i = 0; i < 3; i++)
+            run_event(t, track, init, 5000 * i, 4000);
+        for (int i = 0; i < n; i++) {
+            char name[32];
+
+            snprintf(name, sizeof name, "step %d", i);
+            run_annotation(t, "main", name, 20000 + 100 * i, 90);
+            run_event(t, track, site, 20000 + 100 * i + 5, 50);
+        }
+        run_finish(t);
+        w = choose(t, "steady");
+        assert_int_equal(w.steps_from == KR_STEPS_ANNOTATION, n == 5);
+        if (n == 5)
+            assert_int_equal(w.start_ns, 20005);
+        kr_window_free(&w);
+        kr_timeline_free(t);
+    }
+}
+
 static void work_belongs_to_the_step_that_launched_it(void **state)
 {
     struct kr_timeline *t = run_new();
@@ -656,6 +686,7 @@ int main(void)
         cmocka_unit_test(a_counting_name_ends_in_a_number),
         cmocka_unit_test(steps_come_from_counting_annotations),
         cmocka_unit_test(steps_without_launch_times_use_the_host_interval),
+        cmocka_unit_test(what_goes_before_a_marked_loop_does_not_outweigh_it),
         cmocka_unit_test(work_belongs_to_the_step_that_launched_it),
         cmocka_unit_test(nested_annotations_are_no_steps),
         cmocka_unit_test(profiler_steps_beat_finer_annotations),
