@@ -411,7 +411,11 @@ struct kr_optim *kr_at_sgd(struct kr_at *at, struct kr_tensor *const params[], s
                            const struct kr_sgd *how);
 struct kr_optim *kr_at_adamw(struct kr_at *at, struct kr_tensor *const params[], size_t n,
                              const struct kr_adamw *how);
-/** Parameters without a gradient are left alone. */
+/**
+ * Parameters without a gradient are left alone. The step stands in a range of kr_nvtx_push with the
+ * name that torch.optim gives it, "Optimizer.step#AdamW.step": a foreach kernel's own name does not
+ * say that it belongs to an optimizer.
+ */
 bool kr_optim_step(struct kr_at *at, struct kr_optim *o);
 /** Drops all gradients (set_to_none). */
 bool kr_optim_zero_grad(struct kr_at *at, struct kr_optim *o);

@@ -24,6 +24,20 @@ struct slot {
     int64_t n_steps = 0;
 };
 
+/* A range of the calling thread, for as long as this lives. */
+struct nvtx_range {
+    explicit nvtx_range(const char *name)
+    {
+        kr_nvtx_push(name);
+    }
+    ~nvtx_range()
+    {
+        kr_nvtx_pop();
+    }
+    nvtx_range(const nvtx_range &) = delete;
+    nvtx_range &operator=(const nvtx_range &) = delete;
+};
+
 } // namespace
 
 struct kr_optim {
@@ -42,6 +56,7 @@ struct kr_optim {
     virtual ~kr_optim() = default;
 
     virtual void step() = 0;
+    virtual const char *mark() const = 0; /* the name of a step for profilers, as torch.optim's */
 };
 
 namespace
@@ -91,6 +106,11 @@ class sgd final : public kr_optim
   public:
     sgd(std::vector<at::Tensor> params, const kr_sgd &h) : kr_optim(std::move(params)), how(h)
     {
+    }
+
+    const char *mark() const override
+    {
+        return "Optimizer.step#SGD.step";
     }
 
     void step() override
@@ -174,6 +194,11 @@ class adamw final : public kr_optim
         how.eps = how.eps != 0 ? how.eps : 1e-8;
     }
 
+    const char *mark() const override
+    {
+        return "Optimizer.step#AdamW.step";
+    }
+
     void step() override
     {
         batches by_dtype;
@@ -234,6 +259,7 @@ bool kr_optim_step(kr_at *at, kr_optim *o)
 
         if (!o)
             throw refusal(KR_EARG, "the optimizer is NULL");
+        const nvtx_range range(o->mark());
         o->step();
     });
 }

@@ -226,6 +226,7 @@ void __wrap_kr_nvtx_pop(void);
 static struct {
     size_t n, n_as_due; /* ranges, and those named as the next step, one at a time */
     size_t depth;
+    char last[48];
 } marks;
 
 void __wrap_kr_nvtx_push(const char *name)
@@ -234,6 +235,7 @@ void __wrap_kr_nvtx_push(const char *name)
 
     snprintf(due, sizeof due, "step %zu", marks.n++);
     marks.n_as_due += marks.depth++ == 0 && strcmp(name, due) == 0;
+    snprintf(marks.last, sizeof marks.last, "%s", name);
 }
 
 void __wrap_kr_nvtx_pop(void)
@@ -249,6 +251,32 @@ static void each_measured_step_is_marked_and_nothing_else(void **state)
     assert_int_equal(marks.n, 7);
     assert_int_equal(marks.n_as_due, 7);
     assert_int_equal(marks.depth, 0);
+}
+
+/* Names of foreach kernels do not say that they are an optimizer's: rules go by this mark. */
+static void an_optimizer_s_step_is_marked_as_torch_marks_it(void **state)
+{
+    const struct kr_sgd sgd = { .learning_rate = 1 };
+    const struct kr_adamw adamw = { .learning_rate = 1 };
+    struct kr_err err = { 0 };
+    struct kr_at *at = kr_at_open(KR_CPU, &err);
+    struct kr_tensor *weight = kr_at_zeros(at, KR_F32, KR_DIMS(2));
+
+    (void)state;
+    memset(&marks, 0, sizeof marks);
+    assert_true(kr_at_require_grad(at, weight));
+    for (int i = 0; i < 2; i++) {
+        struct kr_optim *o =
+            i == 0 ? kr_at_sgd(at, &weight, 1, &sgd) : kr_at_adamw(at, &weight, 1, &adamw);
+
+        assert_true(kr_optim_step(at, o));
+        assert_string_equal(marks.last,
+                            i == 0 ? "Optimizer.step#SGD.step" : "Optimizer.step#AdamW.step");
+        kr_optim_free(o);
+    }
+    assert_int_equal(marks.n, 2);
+    assert_int_equal(marks.depth, 0);
+    kr_at_close(at);
 }
 
 /* ---- the command line ---- */
@@ -507,6 +535,7 @@ int main(void)
         cmocka_unit_test(the_steps_that_are_asked_for_are_measured),
         cmocka_unit_test(blocks_are_long_and_their_spread_is_told),
         cmocka_unit_test(each_measured_step_is_marked_and_nothing_else),
+        cmocka_unit_test(an_optimizer_s_step_is_marked_as_torch_marks_it),
         cmocka_unit_test(a_wrong_command_line_is_told_what_would_be_right),
         cmocka_unit_test(a_machine_without_cuda_is_told_so),
         cmocka_unit_test(help_and_list_name_every_model),
