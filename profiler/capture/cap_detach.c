@@ -28,6 +28,8 @@ static const char *why_not(const struct cap_session *s, bool for_good)
         return "this version cannot leave";
     if (atomic_load(&s->foreign_complete) || atomic_load(&s->taken_over_ns) != 0)
         return "another client uses it";
+    if (s->recorder.graphs_seen)
+        return "CUDA graphs were used, which would fail without it";
     return NULL;
 }
 

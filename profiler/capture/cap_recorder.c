@@ -159,6 +159,7 @@ static uint32_t site_of(struct cap_recorder *r, const struct site_key *key)
     if (is_new) {
         put_site(&r->new_sites.body, key);
         r->new_sites.n++;
+        r->graphs_seen = r->graphs_seen || key->kind == KREACH_GRAPH || key->graph != 0;
     }
     return id;
 }

@@ -48,6 +48,7 @@ struct cap_recorder {
     bool wanted;           /* a file shall exist whatever happens */
     bool opened;           /* the file exists and has its head */
     bool dead;             /* the file cannot be written any more; everything is only counted */
+    bool graphs_seen;      /* CUDA graphs ran, as far as records tell */
 
     struct cap_names names;
     struct cap_table tracks, sites;

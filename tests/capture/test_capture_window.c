@@ -158,6 +158,32 @@ static void after_its_window_kreach_leaves_where_it_is_asked_to_and_can(void **s
     }
 }
 
+/* Replaying a graph without the CUPTI that it was made under is an illegal memory access. */
+static void kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to(void **state)
+{
+    static const char *const options[] = { "duration=0.1,flush=0.05,finalize",
+                                           "duration=0.1,flush=0.05,finalize,graph-level" };
+    char text[96];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .fake = "told=1",
+            .options = options[i],
+            .ops = "init kernels=5 graph=2,10 sleep=400 graph=2,10 sync return=0" });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->end, KREACH_END_WINDOW);
+        assert_true(kreach_read_info(f, "detach", text, sizeof text));
+        assert_string_equal(text,
+                            "CUPTI stays: CUDA graphs were used, which would fail without it");
+        assert_non_null(strstr(o->stderr_text, text));
+        assert_null(strstr(o->stderr_text, "finalized"));
+        scene_free(o);
+    }
+}
+
 static void ranges_are_recorded_with_their_names_and_threads(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){
@@ -509,6 +535,7 @@ int main(void)
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
+        cmocka_unit_test(kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
         cmocka_unit_test(kreach_warns_before_the_buffers_on_the_device_are_full),
         cmocka_unit_test(a_plain_run_has_ranges_and_no_cupti),
