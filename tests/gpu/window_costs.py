@@ -69,12 +69,11 @@ def show(result):
         print("  %d cycles, all right: %s" % (len(result["lines"]),
                                               all(l["right"] for l in result["lines"])))
     for line in lines:
-        for key, value in line.items():
-            if isinstance(value, dict):
-                print("  %-32s min %10.2f  median %10.2f  max %10.2f us" %
-                      (key, value["min_us"], value["median_us"], value["max_us"]))
-        rest = {k: v for k, v in line.items() if not isinstance(v, dict) and k != "case"}
-        print("  " + json.dumps(rest))
+        times = {k: v for k, v in line.items() if isinstance(v, dict) and "min_us" in v}
+        for key, value in times.items():
+            print("  %-32s min %10.2f  median %10.2f  max %10.2f us" %
+                  (key, value["min_us"], value["median_us"], value["max_us"]))
+        print("  " + json.dumps({k: v for k, v in line.items() if k not in times and k != "case"}))
     sys.stdout.flush()
 
 
