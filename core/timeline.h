@@ -139,6 +139,8 @@ struct kr_pause {
       "processes without a clean end; their last moments may be missing")                          \
     X(KR_WARN_GAP, "gap", 1, "stretches missed: another client held CUPTI, or it was busy")        \
     X(KR_WARN_PAUSED, "paused", 0, "stretches left out on purpose: window or calibration")         \
+    X(KR_WARN_OUTSIDE, "outside", 0,                                                               \
+      "graph kernels that began outside of what was asked for were left out")                      \
     X(KR_WARN_NO_SECTION, "missing_process", 1, "processes recorded but not in the file")          \
     X(KR_WARN_CLOCK_STEP, "clock_step", 1, "steps of the clock; times around them are off")        \
     X(KR_WARN_NO_CLOCK, "no_clock", 1, "processes that cannot be placed on the common clock")      \

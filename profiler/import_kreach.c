@@ -225,10 +225,9 @@ static bool record(struct reader *r, struct part *part, struct kr_err *err)
 
         if (chunk->type == KREACH_EVENTS && !kr_decode_events(part->decode, chunk, err))
             return false;
-        if (chunk->type == KREACH_GAP && part->section.events &&
-            !kr_decode_gaps(part->decode, chunk, err))
-            return false;
     }
+    if (part->section.events && !kr_decode_gaps(part->decode, err))
+        return false;
     if (!kr_decode_ranges(part->decode, err))
         return false;
     check_totals(r, part);

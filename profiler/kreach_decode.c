@@ -34,6 +34,7 @@ void kr_decode_free(struct kr_decode *d)
         return;
     kr_clock_free(&d->clock);
     kr_links_free(&d->links);
+    kr_gaps_free(&d->gaps);
     free(d->devices);
     free(d->names);
     free(d->tracks);
@@ -464,6 +465,9 @@ bool kr_decode_definitions(struct kr_decode *d, const struct kr_chunk *chunk, st
     case KREACH_CLOCK:
         good = take_clock(d, &c, err);
         break;
+    case KREACH_GAP:
+        good = kr_gaps_read(&d->gaps, chunk, err);
+        break;
     case KREACH_LAUNCHES:
         good = take_launches(d, &c, err);
         break;
@@ -493,6 +497,7 @@ void kr_decode_resolve(struct kr_decode *d)
 {
     kr_clock_fit(&d->clock);
     kr_links_resolve(&d->links);
+    kr_gaps_sort(&d->gaps);
     d->first_range_ns = first_range_ns(d);
     for (size_t i = 0; i < d->links.n_launches; i++) {
         if (d->links.launches[i].graph)
@@ -610,8 +615,13 @@ static bool add_work(struct kr_decode *d, const struct record *r, const struct k
     }
     event.correlation = (uint32_t)r->correlation;
     event.track = (uint16_t)d->tracks[r->track];
-    return find_site(d, r, chunk, &event, err) && link_event(d, r, &event, err) &&
-           kr_timeline_add_event(d->t, event, err);
+    if (!find_site(d, r, chunk, &event, err))
+        return false;
+    if (d->t->sites[event.site].graph_id && kr_gaps_outside(&d->gaps, r->start_ns)) {
+        warn(d, KR_WARN_OUTSIDE, chunk);
+        return true;
+    }
+    return link_event(d, r, &event, err) && kr_timeline_add_event(d->t, event, err);
 }
 
 bool kr_decode_events(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err)
@@ -638,26 +648,15 @@ bool kr_decode_events(struct kr_decode *d, const struct kr_chunk *chunk, struct 
     return true;
 }
 
-bool kr_decode_gaps(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err)
+bool kr_decode_gaps(struct kr_decode *d, struct kr_err *err)
 {
-    struct kr_cursor c = kr_chunk_fields(chunk);
-
-    while (kr_cursor_more(&c)) {
+    for (size_t i = 0; i < d->gaps.n; i++) {
+        const struct kr_gap *gap = &d->gaps.items[i];
+        const int64_t from_ns = gap->from_ns ? gap->from_ns : d->first_range_ns;
         struct kr_pause pause;
-        int64_t from_ns, to_ns;
 
-        kr_cursor_varint(&c); /* whatever its kind */
-        from_ns = kr_cursor_svarint(&c);
-        to_ns = kr_cursor_svarint(&c);
-        kr_cursor_text(&c);
-        if (c.bad || from_ns < 0 || from_ns >= LIMIT_NS || to_ns <= 0 || to_ns >= LIMIT_NS)
-            continue;
-        if (!from_ns)
-            from_ns = d->first_range_ns;
-        if (from_ns >= to_ns || !place(d, from_ns, &pause.start_ns) ||
-            !place(d, to_ns, &pause.end_ns))
-            continue;
-        if (!kr_timeline_add_pause(d->t, pause, err))
+        if (from_ns < gap->to_ns && place(d, from_ns, &pause.start_ns) &&
+            place(d, gap->to_ns, &pause.end_ns) && !kr_timeline_add_pause(d->t, pause, err))
             return false;
     }
     return true;

@@ -3,6 +3,7 @@
 #define KR_KREACH_DECODE_H
 
 #include "clock_fit.h"
+#include "gaps.h"
 #include "links.h"
 #include "section.h"
 #include "timeline.h"
@@ -29,6 +30,7 @@ struct kr_decode {
     const struct kr_section *section;
     struct kr_clock clock;
     struct kr_links links;
+    struct kr_gaps gaps;
     bool common_clock;                /* put times on the clock of all processes */
     int64_t anchor_ns;                /* REALTIME minus MONOTONIC_RAW of that clock */
     int64_t first_range_ns;           /* CUPTI clock: where a gap since the start begins to matter;
@@ -51,21 +53,25 @@ struct kr_decode *kr_decode_new(struct kr_timeline *t, const struct kr_section *
 void kr_decode_free(struct kr_decode *d);
 
 /**
- * First pass: takes in names, devices, tracks, sites, clock readings, launches and ranges; other
- * chunks are ignored.
+ * First pass: takes in names, devices, tracks, sites, clock readings, gaps, launches and ranges;
+ * other chunks are ignored.
  * @return false with err filled only for lack of memory or when a limit of the model is reached;
  *         impossible contents are counted in the timeline's warnings.
  */
 bool kr_decode_definitions(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err);
 
-/** Between the passes: fits the clock and ties launches to ranges. */
+/** Between the passes: fits the clock, puts gaps in order and ties launches to ranges. */
 void kr_decode_resolve(struct kr_decode *d);
 
-/** Second pass: adds the work of an EVENTS chunk to the timeline. */
+/**
+ * Second pass: adds the work of an EVENTS chunk to the timeline. Work of CUDA graphs that begins
+ * outside of what was asked for is left out and counted (KR_WARN_OUTSIDE): its beginning is true,
+ * but it ends where the graph's next recorded replay does, seconds later.
+ */
 bool kr_decode_events(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err);
 
-/** Adds the stretches of a GAP chunk that lie between work of this process as pauses. */
-bool kr_decode_gaps(struct kr_decode *d, const struct kr_chunk *chunk, struct kr_err *err);
+/** Adds the gaps as pauses; one since the process began, from its first range on. */
+bool kr_decode_gaps(struct kr_decode *d, struct kr_err *err);
 
 /** At last: adds the ranges as annotations. */
 bool kr_decode_ranges(struct kr_decode *d, struct kr_err *err);

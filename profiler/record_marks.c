@@ -6,9 +6,6 @@
 #include "mem.h"
 #include "record_parts.h"
 
-enum { MAX_PAUSES = 1 << 20 };
-#define LIMIT_NS (INT64_C(1) << 62) /* as for all times of the file */
-
 static int by_thread_label_start(const void *pa, const void *pb)
 {
     const struct kr_range *a = pa;
@@ -21,36 +18,22 @@ static int by_thread_label_start(const void *pa, const void *pb)
     return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
-static bool take_gap(struct kr_record_marks *m, uint64_t kind, struct kr_record_pause gap,
-                     struct kr_err *err)
+/* Gaps become lists of pauses by their reason. */
+static bool take_gaps(struct kr_record_marks *m, struct kr_err *err)
 {
-    if (gap.from_ns < 0 || gap.to_ns < gap.from_ns || gap.to_ns >= LIMIT_NS)
-        return true;
-    if (kind == KREACH_GAP_CALIBRATE) {
-        if (!kr_grow(&m->pauses, &m->cap_pauses, m->n_pauses + 1, sizeof *m->pauses, MAX_PAUSES,
-                     err))
-            return false;
-        m->pauses[m->n_pauses++] = gap;
-    } else if (kind == KREACH_GAP_WINDOW) {
-        if (!kr_grow(&m->shut, &m->cap_shut, m->n_shut + 1, sizeof *m->shut, MAX_PAUSES, err))
-            return false;
-        m->shut[m->n_shut++] = gap;
-    }
-    return true;
-}
+    const struct kr_gaps *gaps = &m->decode->gaps;
 
-static bool take_gaps(struct kr_record_marks *m, const struct kr_chunk *chunk, struct kr_err *err)
-{
-    struct kr_cursor c = kr_chunk_fields(chunk);
+    m->pauses = kr_xcalloc(gaps->n, sizeof *m->pauses, err);
+    m->shut = kr_xcalloc(gaps->n, sizeof *m->shut, err);
+    if (!m->pauses || !m->shut)
+        return false;
+    for (size_t i = 0; i < gaps->n; i++) {
+        const struct kr_record_pause pause = { gaps->items[i].from_ns, gaps->items[i].to_ns };
 
-    while (kr_cursor_more(&c)) {
-        const uint64_t kind = kr_cursor_varint(&c);
-        const int64_t from_ns = kr_cursor_svarint(&c);
-        const int64_t to_ns = kr_cursor_svarint(&c);
-
-        kr_cursor_text(&c);
-        if (!c.bad && !take_gap(m, kind, (struct kr_record_pause){ from_ns, to_ns }, err))
-            return false;
+        if (gaps->items[i].kind == KREACH_GAP_CALIBRATE)
+            m->pauses[m->n_pauses++] = pause;
+        else if (gaps->items[i].kind == KREACH_GAP_WINDOW)
+            m->shut[m->n_shut++] = pause;
     }
     return true;
 }
@@ -82,12 +65,12 @@ static bool take_chunks(struct kr_record_marks *m, const struct kr_part_bytes *b
     kr_chunks_start(&walk, bytes->data, bytes->len);
     while (good && kr_chunks_next(&walk, &chunk)) {
         good = kr_decode_definitions(m->decode, &chunk, err);
-        if (good && chunk.type == KREACH_GAP)
-            good = take_gaps(m, &chunk, err);
         if (good && chunk.type == KREACH_INFO)
             take_info(m, &chunk);
     }
-    return good;
+    if (good)
+        kr_gaps_sort(&m->decode->gaps);
+    return good && take_gaps(m, err);
 }
 
 bool kr_record_marks_read(const char *folder, const char *part, struct kr_record_marks *marks,

@@ -13,9 +13,9 @@ struct kr_record_marks {
     struct kr_timeline *timeline;   /* its strings hold the ranges' names */
     struct kr_decode *decode;       /* its links hold the ranges: by thread, label, start */
     struct kr_record_pause *pauses; /* to calibrate */
-    size_t n_pauses, cap_pauses;
+    size_t n_pauses;
     struct kr_record_pause *shut; /* outside the window */
-    size_t n_shut, cap_shut;
+    size_t n_shut;
     char step_range[128]; /* the label by which they were timed; "" = none */
 };
 

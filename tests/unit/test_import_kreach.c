@@ -625,6 +625,62 @@ static void facts_of_the_recorder_come_first_and_last_values_count(void **state)
     kr_build_free(&b);
 }
 
+/*
+ * A replay that is queued when recording stops gets ends of the next recorded one. Work of no graph
+ * was launched before and is whole; a gap by force leaves none behind.
+ */
+static void graph_work_that_begins_outside_of_what_was_asked_for_is_left_out(void **state)
+{
+    enum { EAGER, GRAPH, GRAPH_SET };
+    static const struct {
+        uint32_t site;
+        int64_t start_ns;
+        uint64_t dur_ns;
+        bool kept;
+    } works[] = {
+        { GRAPH, 500, 9000, false }, { EAGER, 600, 5, true },   { GRAPH, 999, 5, false },
+        { GRAPH, 1000, 5, true },    { GRAPH, 2999, 5, true },  { GRAPH, 3000, 900000, false },
+        { EAGER, 3100, 5, true },    { GRAPH, 3500, 5, false }, { GRAPH_SET, 3999, 5, false },
+        { GRAPH, 4000, 5, true },    { GRAPH, 6500, 5, true },  { GRAPH, 9000, 5, true },
+    };
+    struct kr_build b = { 0 };
+    struct kr_timeline *t;
+    size_t kept = 0;
+
+    (void)state;
+    kr_build_section(&b, 1);
+    kr_build_one_kernel(&b, "k");
+    kr_build_chunk(&b, KREACH_SITES,
+                   KR_FIELDS(KR_V(GRAPH), KR_B(KREACH_KERNEL), KR_V(1), KR_V(8), KR_V(2), KR_V(1),
+                             KR_V(256), KR_V(1), KR_V(1), KR_V(32), KR_V(4096), KR_V(2), KR_V(7),
+                             KR_B(KREACH_MEMSET), KR_V(0), KR_B(3), KR_V(64), KR_V(2), KR_V(8)));
+    for (size_t i = 0; i < KR_COUNT(works); i++)
+        kr_build_events(&b,
+                        &(struct kr_build_work){ 0, works[i].site, works[i].start_ns,
+                                                 works[i].dur_ns, (uint32_t)i + 1 },
+                        1);
+    kr_build_chunk(&b, KREACH_GAP,
+                   KR_FIELDS(KR_V(KREACH_GAP_TAKEOVER), KR_S(6000), KR_S(7000), KR_T("x"),
+                             KR_V(KREACH_GAP_CALIBRATE), KR_S(3000), KR_S(4000), KR_T(""),
+                             KR_V(KREACH_GAP_CALIBRATE), KR_S(3200), KR_S(3300), KR_T(""),
+                             KR_V(KREACH_GAP_WINDOW), KR_S(0), KR_S(1000), KR_T("")));
+    kr_build_end(&b, KR_COUNT(works));
+    t = read_build(&b);
+    for (size_t i = 0; i < KR_COUNT(works); i++) {
+        if (works[i].kept && (kept == t->n_events || t->events[kept].start_ns != works[i].start_ns))
+            fail_msg("work at %lld is missing", (long long)works[i].start_ns);
+        kept += works[i].kept;
+    }
+    assert_int_equal(t->n_events, kept);
+    assert_int_equal(t->counts.events_read, KR_COUNT(works));
+    assert_int_equal(t->counts.dropped, 0);
+    assert_int_equal(warned(t, KR_WARN_OUTSIDE), KR_COUNT(works) - kept);
+    assert_int_equal(warned(t, KR_WARN_OVERRUN), 0);
+    assert_int_equal(warned(t, KR_WARN_TOTALS), 0);
+    kr_timeline_free(t);
+    kr_build_free(&b);
+}
+
 static void step_times_without_profiling_are_read_as_medians(void **state)
 {
     struct kr_build b = { 0 };
@@ -902,6 +958,7 @@ int main(void)
         cmocka_unit_test(a_damaged_head_does_not_mix_two_processes),
         cmocka_unit_test(a_process_missing_from_the_file_is_counted),
         cmocka_unit_test(facts_of_the_recorder_come_first_and_last_values_count),
+        cmocka_unit_test(graph_work_that_begins_outside_of_what_was_asked_for_is_left_out),
         cmocka_unit_test(step_times_without_profiling_are_read_as_medians),
         cmocka_unit_test(launches_give_lead_times_and_ranges),
         cmocka_unit_test(ranges_become_annotations_of_host_and_device),
