@@ -16,8 +16,8 @@ static void dump(const char *path)
            file.run_id, file.bytes, file.event_bytes);
     printf("kernels=%" PRIu64 "\nmemcpys=%" PRIu64 "\nmemsets=%" PRIu64 "\ngraphs=%" PRIu64 "\n",
            file.kernels, file.memcpys, file.memsets, file.graphs);
-    printf("launches=%" PRIu64 "\nranges=%u\nclocks=%" PRIu64 "\n", file.launches, file.n_ranges,
-           file.clocks);
+    printf("launches=%" PRIu64 "\nranges=%" PRIu64 "\ngaps=%" PRIu64 "\nclocks=%" PRIu64 "\n",
+           file.launches, file.range_rows, file.gap_rows, file.clocks);
     printf("names=%" PRIu64 "\nsites=%" PRIu64 "\ntracks=%" PRIu64 "\ndevices=%" PRIu64 "\n",
            file.n_names, file.n_sites, file.n_tracks, file.n_devices);
     printf("span_ns=%" PRId64 "\n", file.last_ns - file.first_ns);

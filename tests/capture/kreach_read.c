@@ -284,8 +284,11 @@ static void read_events(struct state *s, struct cursor *c)
     }
 }
 
-static void read_rows(struct cursor *c, bool is_loss, struct read_row *rows, unsigned *n)
+/* How many there are, *n of which are kept. */
+static uint64_t read_rows(struct cursor *c, bool is_loss, struct read_row *rows, unsigned *n)
 {
+    uint64_t all = 0;
+
     while (c->p < c->end && !c->bad) {
         struct read_row row = { .kind = varint(c) };
         if (is_loss) {
@@ -297,7 +300,9 @@ static void read_rows(struct cursor *c, bool is_loss, struct read_row *rows, uns
         text(c, row.detail, sizeof row.detail);
         if (*n < READ_ROWS_MAX)
             rows[(*n)++] = row;
+        all++;
     }
+    return all;
 }
 
 static void read_ranges(struct state *s, struct cursor *c)
@@ -315,6 +320,7 @@ static void read_ranges(struct state *s, struct cursor *c)
         range.kind = u8(c);
         svarint(c);
         range.dur_ns = varint(c);
+        f->range_rows++;
         if (f->n_ranges < READ_ROWS_MAX)
             f->ranges[f->n_ranges++] = range;
     }
@@ -405,7 +411,7 @@ static void read_payload(struct state *s, unsigned type, struct cursor *c)
         read_rows(c, true, f->lost, &f->n_lost);
         break;
     case KREACH_GAP:
-        read_rows(c, false, f->gaps, &f->n_gaps);
+        f->gap_rows += read_rows(c, false, f->gaps, &f->n_gaps);
         break;
     case KREACH_RANGES:
         read_ranges(s, c);

@@ -53,8 +53,10 @@ struct read_file {
     unsigned n_lost;
     struct read_row gaps[READ_ROWS_MAX];
     unsigned n_gaps;
+    uint64_t gap_rows; /* in the file, kept here or not */
     struct read_range ranges[READ_ROWS_MAX];
     unsigned n_ranges;
+    uint64_t range_rows; /* likewise */
     uint64_t totals[16];
     uint64_t plain_steps, profiled_steps; /* times in a CALIBRATION chunk */
     unsigned ends;
