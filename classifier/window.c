@@ -622,6 +622,7 @@ void kr_window_free(struct kr_window *w)
 
 /* See kr_window_check_plain_step. */
 #define PLAIN_STEP_MAX_RATIO 1.5
+#define BUSY_MAX_RATIO       1.02
 #define STEPS_MIN_COVER_FRAC 0.9
 
 static double covered_by_steps_ns(const struct kr_window *w)
@@ -660,7 +661,7 @@ bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_n
 }
 
 bool kr_window_check_timed_steps(const struct kr_window *w, const struct kr_step_times *times,
-                                 struct kr_err *err)
+                                 double busy_step_ns, struct kr_err *err)
 {
     double mean_ns;
 
@@ -672,5 +673,10 @@ bool kr_window_check_timed_steps(const struct kr_window *w, const struct kr_step
                        "while recording, its marks lay %.3f ms apart and the GPU took %.3f ms for "
                        "a step: it had run ahead of the GPU, or these are other steps (%s)",
                        (double)times->profiled_step_ns / 1e6, mean_ns / 1e6, w->how);
+    if (busy_step_ns > BUSY_MAX_RATIO * (double)times->plain_step_ns)
+        return kr_fail(err, KR_EARG,
+                       "it is %.3f ms without profiling, and the GPU works for %.3f ms in a step: "
+                       "the marks do not show how long a step takes, or these are other steps (%s)",
+                       (double)times->plain_step_ns / 1e6, busy_step_ns / 1e6, w->how);
     return true;
 }

@@ -60,12 +60,14 @@ bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_n
 
 /**
  * The same for step times that the recording measured itself, by marks of the program.
+ * @param busy_step_ns  how long a device works for a step of the window [ns]
  * @return false with KR_EARG also when the window's steps take the device over 1.5 times as long as
- *         the marks lay apart while recording: these are other steps, or the program had run ahead
- *         of the device, so that its marks do not show how long a step takes.
+ *         the marks lay apart while recording, or when a plain step is shorter than the work in it
+ *         by over 2 %, which clocks of the device do not explain: these are other steps, or the
+ *         program had run ahead of the device, so that its marks do not show how long a step takes.
  */
 bool kr_window_check_timed_steps(const struct kr_window *w, const struct kr_step_times *times,
-                                 struct kr_err *err);
+                                 double busy_step_ns, struct kr_err *err);
 
 /**
  * Parses a duration: "31.4ms", "250us", "1e6ns", "2s", "983 us"; a unit is required.

@@ -271,9 +271,11 @@ static bool measure_twice(struct session *s, off_t input_at, struct kr_record_ca
         return false;
     if (sum.works)
         return kr_fail(err, KR_EENV, "this libkreach.so cannot run without profiling");
-    return kr_record_steps_find(s->plain_folder, out->profiled.label, &out->plain, err) &&
-           (out->plain.n ||
-            kr_fail(err, KR_EENV, "the plain run has no steps '%s'", out->profiled.label));
+    if (!kr_record_steps_find(s->plain_folder, out->profiled.label, &out->plain, err))
+        return false;
+    if (!out->plain.n)
+        return kr_fail(err, KR_EENV, "the plain run has no steps '%s'", out->profiled.label);
+    return kr_record_steps_pair(out, err);
 }
 
 /*
@@ -297,7 +299,7 @@ static bool check_lingering(const struct session *s, const struct kr_record_cali
                 kr_record_steps_find(s->folder, c->plain.label, &recorded, err);
 
     for (size_t i = 0; i < c->plain.n; i++)
-        plain_ns += (double)c->plain.steps_ns[i] / (double)c->plain.n;
+        plain_ns += (double)c->plain.items[i].dur_ns / (double)c->plain.n;
     launches = good && recorded.n ? (double)sum.works / (double)recorded.n : 0;
     frac = launches * LINGERING_NS / plain_ns;
     kr_record_steps_free(&recorded);

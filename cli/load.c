@@ -104,6 +104,13 @@ static const char *default_window(const struct kr_call *call, const struct kr_so
     return steps_matter ? "steady" : "all";
 }
 
+static double busy_step_ns(const struct kr_run *run)
+{
+    const struct kr_account *a = &run->account;
+
+    return (double)a->time.busy_ns / ((double)a->n_steps * (double)a->n_devices);
+}
+
 uint64_t kr_load_plain_step(const struct kr_call *call, uint64_t wall_step_ns,
                             const struct kr_run *run)
 {
@@ -112,7 +119,7 @@ uint64_t kr_load_plain_step(const struct kr_call *call, uint64_t wall_step_ns,
 
     if (wall_step_ns || !source->steps.plain_step_ns)
         return wall_step_ns;
-    if (kr_window_check_timed_steps(&run->window, &source->steps, &err))
+    if (kr_window_check_timed_steps(&run->window, &source->steps, busy_step_ns(run), &err))
         return source->steps.plain_step_ns;
     kr_call_warn(call, "%s: the recorded step time is not used: %s", source->path, err.msg);
     return 0;

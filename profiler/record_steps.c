@@ -1,9 +1,11 @@
 #include "record_steps.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "median.h"
 #include "mem.h"
 #include "note_name.h"
 #include "record_marks.h"
@@ -16,6 +18,16 @@ enum { MIN_REPEATS = 5 };
 enum { SETTLING_STEPS = 2, LAST_STEPS = 1, MIN_STEPS = 3 };
 #define SETTLING_NS INT64_C(20000000)
 
+/* Fewer pairs of stretches do not tell a cost, more than the most bring no more; two steps or more
+ * to a stretch where that leaves enough of them. */
+enum { MIN_PAIRS = 6, MOST_PAIRS = 20 };
+
+/* A first step that takes longer than 5/4 of the median is warm-up. */
+enum { SLOW_NUM = 5, SLOW_DEN = 4 };
+
+/* What a step takes at least to pass for one like another. */
+#define LEAST_OF_LIKE 0.875
+
 #define MAX_STEPS ((size_t)1 << 32)
 
 /* A search for the range that marks steps. */
@@ -25,13 +37,16 @@ struct search {
     uint64_t best_covered_ns;
 };
 
-static bool add_step(struct kr_record_steps *steps, const struct kr_range *ranges,
+/* Adds the step that the group's range i begins; it is not the last. */
+static bool add_step(struct kr_record_steps *steps, const struct kr_record_group *group, size_t i,
                      struct kr_err *err)
 {
-    if (!kr_grow(&steps->steps_ns, &steps->cap, steps->n + 1, sizeof *steps->steps_ns, MAX_STEPS,
-                 err))
+    if (!kr_grow(&steps->items, &steps->cap, steps->n + 1, sizeof *steps->items, MAX_STEPS, err))
         return false;
-    steps->steps_ns[steps->n++] = (uint64_t)(ranges[1].start_ns - ranges[0].start_ns);
+    steps->items[steps->n++] = (struct kr_record_step){
+        .dur_ns = (uint64_t)(group->ranges[i + 1].start_ns - group->ranges[i].start_ns),
+        .place = i,
+    };
     return true;
 }
 
@@ -61,7 +76,7 @@ static bool add_recorded(struct kr_record_steps *steps, const struct kr_record_m
         const int64_t start_ns = group->ranges[i].start_ns;
 
         if (!paused_in(&calibrating, start_ns, group->ranges[i + 1].start_ns) &&
-            !paused_in(&shut, start_ns, start_ns + 1) && !add_step(steps, &group->ranges[i], err))
+            !paused_in(&shut, start_ns, start_ns + 1) && !add_step(steps, group, i, err))
             return false;
     }
     return true;
@@ -134,7 +149,7 @@ bool kr_record_steps_find(const char *folder, const char *name, struct kr_record
 
 void kr_record_steps_free(struct kr_record_steps *steps)
 {
-    free(steps->steps_ns);
+    free(steps->items);
     *steps = (struct kr_record_steps){ 0 };
 }
 
@@ -146,12 +161,102 @@ void kr_record_calibration_free(struct kr_record_calibration *c)
     *c = (struct kr_record_calibration){ 0 };
 }
 
+static bool note_stretch(struct kr_record_calibration *c, bool profiled, size_t n,
+                         struct kr_err *err)
+{
+    if (!kr_grow(&c->stretches, &c->cap_stretches, c->n_stretches + 1, sizeof *c->stretches,
+                 MAX_STEPS, err))
+        return false;
+    c->stretches[c->n_stretches++] = (struct kr_record_stretch){ .profiled = profiled, .n = n };
+    return true;
+}
+
+/* The steps [first, end) of two runs that have the same ones, or of a stretch beside itself. */
+struct common {
+    const struct kr_record_steps *plain, *profiled;
+    size_t first, end;
+    double least_ns; /* what may be an end takes so long in both */
+};
+
+static double mean_step(const struct kr_record_steps *steps, size_t first, size_t end)
+{
+    double sum_ns = 0;
+
+    for (size_t i = first; i < end; i++)
+        sum_ns += (double)steps->items[i].dur_ns;
+    return sum_ns / (double)(end - first);
+}
+
+/* What step i takes in both runs; what disturbed only one does not count. */
+static double lesser_ns(const struct common *c, size_t i)
+{
+    return fmin((double)c->plain->items[i].dur_ns, (double)c->profiled->items[i].dur_ns);
+}
+
+static bool may_end_with(const struct common *c, size_t i)
+{
+    return lesser_ns(c, i) >= c->least_ns;
+}
+
+/* The part that begins behind a step that may be an end, and ends with one. */
+static struct common between_ends(struct common c)
+{
+    while (c.first < c.end && !may_end_with(&c, c.first))
+        c.first++;
+    c.first += c.first < c.end;
+    while (c.first < c.end && !may_end_with(&c, c.end - 1))
+        c.end--;
+    return c;
+}
+
+/*
+ * A program that waits for the device every few steps only launches the others in less time than
+ * they take, and the step that waits takes the rest. So what is measured runs from one that waits
+ * to another: the longest where they come again, else those of about the mean.
+ */
+static void leave_out_ends(struct common *c)
+{
+    const double mean_ns = c->first < c->end ? fmin(mean_step(c->plain, c->first, c->end),
+                                                    mean_step(c->profiled, c->first, c->end))
+                                             : 0;
+    double longest_ns = 0;
+    struct common part;
+
+    for (size_t i = c->first; i < c->end; i++)
+        longest_ns = fmax(longest_ns, lesser_ns(c, i));
+    c->least_ns = LEAST_OF_LIKE * longest_ns;
+    part = between_ends(*c);
+    c->least_ns = LEAST_OF_LIKE * mean_ns;
+    if (part.end - part.first < (c->end - c->first) / 2)
+        part = between_ends(*c);
+    part.least_ns = c->least_ns; /* within, any that keeps the pace will do */
+    *c = part;
+}
+
+/* Makes a stretch of the steps from `first` on, unless they are too few. */
+static bool end_stretch(struct kr_record_calibration *out, bool profiled, size_t first,
+                        struct kr_err *err)
+{
+    struct kr_record_steps *steps = profiled ? &out->profiled : &out->plain;
+    struct common part = { .plain = steps, .profiled = steps, .first = first, .end = steps->n };
+
+    leave_out_ends(&part);
+    steps->n = first;
+    if (part.end - part.first < MIN_STEPS)
+        return true;
+    memmove(steps->items + first, steps->items + part.first,
+            (part.end - part.first) * sizeof *steps->items);
+    steps->n += part.end - part.first;
+    return note_stretch(out, profiled, part.end - part.first, err);
+}
+
 /* Adds the settled steps of a stretch of time, unless they are too few. */
 static bool add_stretch(struct kr_record_calibration *out, const struct kr_record_group *group,
                         const struct kr_record_pause *time, bool profiled, struct kr_err *err)
 {
     struct kr_record_steps *steps = profiled ? &out->profiled : &out->plain;
     const struct kr_range *ranges = group->ranges;
+    const size_t before = steps->n;
     size_t first = 0;
     size_t end;
 
@@ -164,17 +269,11 @@ static bool add_stretch(struct kr_record_calibration *out, const struct kr_recor
         first++;
     if (end < first + LAST_STEPS + MIN_STEPS)
         return true;
-    end -= LAST_STEPS;
-    if (!kr_grow(&out->stretches, &out->cap_stretches, out->n_stretches + 1, sizeof *out->stretches,
-                 MAX_STEPS, err))
-        return false;
-    out->stretches[out->n_stretches++] =
-        (struct kr_record_stretch){ .profiled = profiled, .n = end - first };
-    for (size_t i = first; i < end; i++) {
-        if (!add_step(steps, &ranges[i], err))
+    for (size_t i = first; i < end - LAST_STEPS; i++) {
+        if (!add_step(steps, group, i, err))
             return false;
     }
-    return true;
+    return end_stretch(out, profiled, before, err);
 }
 
 /* The stretches of a process; beside the outer pauses, as much time as they took. */
@@ -212,6 +311,18 @@ static bool take_part(const struct kr_record_marks *marks, struct kr_record_cali
     return take_turns(marks, &best, out, err);
 }
 
+/* Plain stretches beside a profiled one. */
+static size_t count_pairs(const struct kr_record_calibration *c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_stretches; i++)
+        n +=
+            !c->stretches[i].profiled && ((i && c->stretches[i - 1].profiled) ||
+                                          (i + 1 < c->n_stretches && c->stretches[i + 1].profiled));
+    return n;
+}
+
 /* Why the stretches of a run say nothing; true when they do. */
 static bool check_turns(const struct kr_record_calibration *c, size_t n_processes,
                         struct kr_err *err)
@@ -223,7 +334,7 @@ static bool check_turns(const struct kr_record_calibration *c, size_t n_processe
                        "%zu processes mark steps, and what one of them saves by not recording the "
                        "others may wait for",
                        n_processes);
-    if (!c->plain.n || !c->profiled.n)
+    if (count_pairs(c) < MIN_PAIRS)
         return kr_fail(err, KR_EENV, "too few steps '%s' to compare stretches of them",
                        c->plain.label);
     return true;
@@ -251,13 +362,112 @@ bool kr_record_steps_alternating(const char *folder, struct kr_record_calibratio
     return good && check_turns(out, n_processes, err);
 }
 
+/* Drops the steps that only one of the runs has. */
+static void keep_common(struct kr_record_steps *a, struct kr_record_steps *b)
+{
+    size_t n = 0;
+
+    for (size_t i = 0, k = 0; i < a->n && k < b->n;) {
+        const uint64_t left = a->items[i].place;
+        const uint64_t right = b->items[k].place;
+
+        if (left == right) {
+            a->items[n] = a->items[i];
+            b->items[n++] = b->items[k];
+        }
+        i += left <= right;
+        k += right <= left;
+    }
+    a->n = n;
+    b->n = n;
+}
+
+static bool median_step(const struct kr_record_steps *steps, uint64_t *out_ns, struct kr_err *err)
+{
+    uint64_t *times_ns = kr_xcalloc(steps->n, sizeof *times_ns, err);
+
+    if (!times_ns)
+        return false;
+    for (size_t i = 0; i < steps->n; i++)
+        times_ns[i] = steps->items[i].dur_ns;
+    *out_ns = kr_median(times_ns, steps->n);
+    free(times_ns);
+    return true;
+}
+
+static bool is_slow(const struct kr_record_steps *steps, size_t i, uint64_t median_ns)
+{
+    return steps->items[i].dur_ns / SLOW_NUM > median_ns / SLOW_DEN;
+}
+
+static bool leave_out_warm_up(struct common *c, struct kr_err *err)
+{
+    uint64_t plain_ns, profiled_ns;
+
+    if (!median_step(c->plain, &plain_ns, err) || !median_step(c->profiled, &profiled_ns, err))
+        return false;
+    c->end = c->plain->n;
+    c->first = SETTLING_STEPS < c->end ? SETTLING_STEPS : c->end;
+    while (c->first < c->end / 2 &&
+           (is_slow(c->plain, c->first, plain_ns) || is_slow(c->profiled, c->first, profiled_ns)))
+        c->first++;
+    return true;
+}
+
+static bool cut_into_stretches(struct kr_record_calibration *out, const struct common *c,
+                               struct kr_err *err)
+{
+    const size_t n = c->end - c->first;
+    const size_t shortest = n >= 2 * MIN_PAIRS ? 2 : 1;
+    const size_t steps = n / MOST_PAIRS > shortest ? n / MOST_PAIRS : shortest;
+    size_t begin = c->first;
+
+    for (size_t i = c->first; i < c->end; i++) {
+        const size_t left = c->end - i - 1;
+
+        if (i + 1 - begin < steps || !may_end_with(c, i) || (left && left < steps))
+            continue;
+        if (!note_stretch(out, false, i + 1 - begin, err) ||
+            !note_stretch(out, true, i + 1 - begin, err))
+            return false;
+        begin = i + 1;
+    }
+    return true;
+}
+
+static void keep_between(struct kr_record_steps *steps, size_t first, size_t end)
+{
+    steps->n = end - first;
+    memmove(steps->items, steps->items + first, steps->n * sizeof *steps->items);
+}
+
+bool kr_record_steps_pair(struct kr_record_calibration *c, struct kr_err *err)
+{
+    struct common common = { .plain = &c->plain, .profiled = &c->profiled };
+
+    keep_common(&c->plain, &c->profiled);
+    if (!leave_out_warm_up(&common, err))
+        return false;
+    leave_out_ends(&common);
+    if (common.end - common.first < MIN_PAIRS)
+        return kr_fail(err, KR_EENV,
+                       "too few steps '%s' to compare two runs: %zu of both, without warm-up, and "
+                       "%d are needed",
+                       c->plain.label, common.end - common.first, MIN_PAIRS);
+    if (!cut_into_stretches(c, &common, err))
+        return false;
+    keep_between(&c->plain, common.first, common.end);
+    keep_between(&c->profiled, common.first, common.end);
+    return true;
+}
+
 static bool put_steps(const struct kr_record_steps *steps, struct kr_bytes *payload,
                       struct kr_err *err)
 {
     if (!kr_bytes_varint(payload, steps->n, err))
         return false;
     for (size_t i = 0; i < steps->n; i++) {
-        if (!kr_bytes_varint(payload, steps->steps_ns[i], err))
+        if (!kr_bytes_varint(payload, steps->items[i].dur_ns, err))
             return false;
     }
     return true;

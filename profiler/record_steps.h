@@ -4,10 +4,16 @@
 
 #include "chunks.h"
 
-/* Times between the starts of a range that repeats on one thread. Zeroed to start with. */
+/* From the start of a range to that of the next one, whatever happens in between. */
+struct kr_record_step {
+    uint64_t dur_ns;
+    uint64_t place; /* of the range among those of its thread, from 0 */
+};
+
+/* Steps by a range that repeats on one thread, in time order. Zeroed to start with. */
 struct kr_record_steps {
     char label[128]; /* the range's name with digit runs as '*'; "" = none repeats */
-    uint64_t *steps_ns;
+    struct kr_record_step *items;
     size_t n, cap;
 };
 
@@ -31,7 +37,8 @@ struct kr_record_stretch {
 struct kr_record_calibration {
     const char *method;                     /* "alternating" or "second run" */
     struct kr_record_steps plain, profiled; /* of one label */
-    struct kr_record_stretch *stretches;    /* in time order; none for a second run */
+    struct kr_record_stretch *stretches;    /* in time order; of two runs plain and profiled ones
+                                               by turns, two of the same steps each */
     size_t n_stretches, cap_stretches;
 };
 
@@ -42,10 +49,20 @@ void kr_record_calibration_free(struct kr_record_calibration *c);
  * Steps near a change are left out: the two first and all that begin within 20 ms, for what moving
  * costs, and the last.
  * @return false with err filled when the parts cannot be read, or with KR_EENV when they do not
- *         show the step time: a sentence why.
+ *         show the step time, as with fewer than six plain stretches: a sentence why.
  */
 bool kr_record_steps_alternating(const char *folder, struct kr_record_calibration *out,
                                  struct kr_err *err);
+
+/**
+ * Makes two runs comparable: keeps the steps that both have, by their place; leaves out warm-up
+ * (the first two, and more while they take over 5/4 of the median in either run); and cuts the rest
+ * into stretches, behind steps of about the mean time or more: shorter ones may only have been
+ * launched.
+ * @param c  plain and profiled steps as kr_record_steps_find has them
+ * @return false with err filled: KR_EENV when fewer than six steps remain.
+ */
+bool kr_record_steps_pair(struct kr_record_calibration *c, struct kr_err *err);
 
 /** The payload of a CALIBRATION chunk. */
 bool kr_record_calibration_payload(const struct kr_record_calibration *c, struct kr_bytes *payload,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "mem.h"
+#include "section.h"
 
 /* Fewer pairs do not tell their median apart with 95 % confidence, whatever they are. */
 enum { MIN_PAIRS = 6 };
@@ -21,6 +22,7 @@ struct side {
 };
 
 struct reading {
+    bool two_runs;
     struct side plain, profiled;
     double *ratios; /* profiled over plain, one for each plain stretch with a profiled one beside */
     size_t n_ratios;
@@ -141,7 +143,7 @@ static bool read_stretches(struct kr_cursor *c, struct reading *r, struct kr_err
 
         if (!isnan(plain_ns))
             add_ratio(r, before_ns, plain_ns, profiled ? mean_ns : (double)NAN);
-        before_ns = profiled_ns;
+        before_ns = r->two_runs ? (double)NAN : profiled_ns; /* that is of other steps */
         plain_ns = profiled ? (double)NAN : mean_ns;
         profiled_ns = profiled ? mean_ns : (double)NAN;
     }
@@ -187,6 +189,33 @@ static void compare_medians(const struct reading *r, struct kr_step_times *out)
         1;
 }
 
+static double mean_of(const struct side *side)
+{
+    double sum_ns = 0;
+
+    for (uint64_t i = 0; i < side->n; i++)
+        sum_ns += (double)side->steps_ns[i];
+    return sum_ns / (double)side->n;
+}
+
+/*
+ * Of two runs. Too few stretches leave the totals, whose interval nobody knows. False when no run
+ * could have such steps.
+ */
+static bool compare_runs(const struct reading *r, bool by_stretch, struct kr_step_times *out)
+{
+    const double profiled_ns = mean_of(&r->profiled);
+    const double plain_ns = by_stretch ? profiled_ns / (1 + out->cost_frac) : mean_of(&r->plain);
+
+    if (!(plain_ns >= 1 && plain_ns < (double)LIMIT_NS))
+        return false;
+    out->profiled_step_ns = (uint64_t)llround(profiled_ns);
+    out->plain_step_ns = (uint64_t)llround(plain_ns);
+    if (!by_stretch)
+        out->cost_frac = profiled_ns / plain_ns - 1;
+    return true;
+}
+
 static void sort_side(struct side *side)
 {
     if (side->n)
@@ -195,7 +224,7 @@ static void sort_side(struct side *side)
         qsort(side->means_ns, side->n_stretches, sizeof *side->means_ns, compare_doubles);
 }
 
-static void measure(struct reading *r, struct kr_step_times *out)
+static bool measure(struct reading *r, struct kr_step_times *out)
 {
     const bool by_stretch = r->n_ratios >= MIN_PAIRS;
     const struct side *plain = &r->plain;
@@ -209,7 +238,7 @@ static void measure(struct reading *r, struct kr_step_times *out)
     out->plain_high_ns = plain->steps_ns[plain->n - 1 - plain->n / 4];
     out->cost_frac = out->cost_low_frac = out->cost_high_frac = NAN;
     if (!profiled->n)
-        return;
+        return true;
     out->profiled_steps = profiled->n;
     out->profiled_step_ns = step_of(profiled, by_stretch);
     out->profiled_low_ns = profiled->steps_ns[profiled->n / 4];
@@ -217,9 +246,12 @@ static void measure(struct reading *r, struct kr_step_times *out)
     if (by_stretch) {
         qsort(r->ratios, r->n_ratios, sizeof *r->ratios, compare_doubles);
         compare_stretches(r, out);
-    } else if (plain->steps_ns[0]) {
-        compare_medians(r, out);
     }
+    if (r->two_runs && r->n_ratios)
+        return compare_runs(r, by_stretch, out);
+    if (!by_stretch && plain->steps_ns[0])
+        compare_medians(r, out);
+    return true;
 }
 
 static bool read_all(struct kr_cursor *c, struct reading *r, struct kr_step_times *out,
@@ -228,6 +260,7 @@ static bool read_all(struct kr_cursor *c, struct reading *r, struct kr_step_time
     struct kr_text method = kr_cursor_text(c);
     struct kr_text label = { 0 };
 
+    r->two_runs = kr_text_is(method, "second run");
     if (!read_steps(c, &r->plain, err) || !read_steps(c, &r->profiled, err))
         return false;
     /* Version 1.0 ends here. */
@@ -243,7 +276,10 @@ static bool read_all(struct kr_cursor *c, struct reading *r, struct kr_step_time
     if (label.len)
         memcpy(out->label, label.s,
                label.len < sizeof out->label ? label.len : sizeof out->label - 1);
-    measure(r, out);
+    if (!measure(r, out)) {
+        *out = (struct kr_step_times){ 0 };
+        c->bad = true;
+    }
     return true;
 }
 

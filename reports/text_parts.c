@@ -101,12 +101,12 @@ struct kr_cost_text kr_text_cost(double frac, double low_frac, double high_frac)
 {
     struct kr_cost_text text;
 
-    if (isnan(low_frac) || isnan(high_frac))
-        snprintf(text.s, sizeof text.s, "profiling costs %s %% here", kr_text_percent(frac).s);
-    else if (high_frac < 0)
+    if (frac < 0 && (isnan(low_frac) || isnan(high_frac) || high_frac < 0))
         snprintf(text.s, sizeof text.s,
-                 "profiled steps are shorter by %s %%: something else differs",
+                 "what profiling costs here is not measurable: profiled steps are shorter by %s %%",
                  kr_text_percent(-frac).s);
+    else if (isnan(low_frac) || isnan(high_frac))
+        snprintf(text.s, sizeof text.s, "profiling costs %s %% here", kr_text_percent(frac).s);
     else if (low_frac <= 0)
         snprintf(text.s, sizeof text.s, "what profiling costs here is not measurable (< %s %%)",
                  kr_text_percent(fmax(high_frac, -low_frac)).s);

@@ -19,7 +19,7 @@ void kr_say_source(FILE *out, const struct kr_style *style, const struct kr_time
 
 /* What profiling costs, in words. */
 struct kr_cost_text {
-    char s[112];
+    char s[144];
 };
 
 /**

@@ -360,15 +360,32 @@ static void marks_that_run_ahead_of_the_device_time_no_steps(void **state)
     struct kr_err err = { 0 };
 
     (void)state;
-    assert_true(kr_window_check_timed_steps(&w, &times, &err));
+    assert_true(kr_window_check_timed_steps(&w, &times, 50, &err));
     times.profiled_step_ns = 66;
-    assert_false(kr_window_check_timed_steps(&w, &times, &err));
+    assert_false(kr_window_check_timed_steps(&w, &times, 50, &err));
     assert_int_equal(err.code, KR_EARG);
     assert_non_null(strstr(err.msg, "run ahead of the GPU"));
     times.profiled_steps = 0; /* unknown */
-    assert_true(kr_window_check_timed_steps(&w, &times, &err));
+    assert_true(kr_window_check_timed_steps(&w, &times, 50, &err));
     times.plain_step_ns = 151;
-    assert_false(kr_window_check_timed_steps(&w, &times, &err));
+    assert_false(kr_window_check_timed_steps(&w, &times, 50, &err));
+}
+
+/* Else the shares of its work would be more than all of it. */
+static void a_plain_step_is_not_shorter_than_its_work(void **state)
+{
+    struct kr_step steps[] = { { 0, 1000, 0 }, { 1000, 2000, 1 } };
+    const struct kr_window w = { .end_ns = 2000, .steps = steps, .n_steps = 2 };
+    const struct kr_step_times times = {
+        .plain_step_ns = 900, .plain_steps = 9, .profiled_step_ns = 1000, .profiled_steps = 9
+    };
+    struct kr_err err = { 0 };
+
+    (void)state;
+    assert_true(kr_window_check_timed_steps(&w, &times, 917, &err));
+    assert_false(kr_window_check_timed_steps(&w, &times, 919, &err));
+    assert_int_equal(err.code, KR_EARG);
+    assert_non_null(strstr(err.msg, "the GPU works for 0.001 ms in a step"));
 }
 
 /* The line of a text report that begins with "step", and what follows it. */
@@ -402,7 +419,9 @@ static void the_report_tells_a_cost_only_where_it_was_measured(void **state)
         { 0.2, 0.15, 0.25, "profiling costs 20.0 % here (15.0..25.0)" },
         { 0.01, -0.02, 0.04, "what profiling costs here is not measurable (< 4.0 %)" },
         { -0.03, -0.05, 0.01, "what profiling costs here is not measurable (< 5.0 %)" },
-        { -0.04, -0.05, -0.03, "profiled steps are shorter by 4.0 %: something else differs" },
+        { -0.04, -0.05, -0.03, "is not measurable: profiled steps are shorter by 4.0 %" },
+        { -0.04, NAN, NAN, "is not measurable: profiled steps are shorter by 4.0 %" },
+        { 0.04, NAN, NAN, "profiling costs 4.0 % here " },
     };
     struct kr_run run = { 0 };
     struct kr_err err = { 0 };
@@ -448,6 +467,7 @@ int main(void)
         cmocka_unit_test(a_step_in_a_pause_is_no_step),
         cmocka_unit_test(steps_by_which_a_run_was_timed_need_no_number),
         cmocka_unit_test(marks_that_run_ahead_of_the_device_time_no_steps),
+        cmocka_unit_test(a_plain_step_is_not_shorter_than_its_work),
         cmocka_unit_test(the_report_tells_a_cost_only_where_it_was_measured),
     };
 

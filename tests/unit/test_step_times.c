@@ -68,6 +68,72 @@ static void stretches_are_compared_with_their_neighbours(void **state)
     assert_true(fabs(t.cost_high_frac - 0.2) < 1e-9);
 }
 
+/* n pairs of two steps each, by turns of plain_ns and twice as much; profiled ones so much longer.
+ */
+static void put_two_runs(struct kr_build *b, size_t n, uint64_t plain_ns, double ratio)
+{
+    uint64_t plain[64], profiled[64];
+
+    for (size_t i = 0; i < 2 * n; i++) {
+        plain[i] = plain_ns * (1 + i / 2 % 2);
+        profiled[i] = (uint64_t)((double)plain[i] * ratio);
+    }
+    kr_build_fields(b, KR_FIELDS(KR_T("second run")));
+    put_steps(b, plain, 2 * n);
+    put_steps(b, profiled, 2 * n);
+    kr_build_fields(b, KR_FIELDS(KR_T("step *"), KR_V(2 * n)));
+    for (size_t i = 0; i < 2 * n; i++)
+        kr_build_fields(b, KR_FIELDS(KR_B(i % 2), KR_V(2)));
+}
+
+static void stretches_of_two_runs_are_compared_with_the_same_steps(void **state)
+{
+    struct kr_build b = { 0 };
+    struct kr_step_times t;
+
+    (void)state;
+    put_two_runs(&b, 6, 1000, 1.1);
+    assert_true(read_payload(&b, &t));
+    assert_int_equal(t.pairs, 6);
+    assert_int_equal(t.plain_step_ns, 1500);
+    assert_int_equal(t.profiled_step_ns, 1650);
+    assert_true(fabs(t.cost_frac - 0.1) < 1e-9);
+    assert_true(fabs(t.cost_low_frac - 0.1) < 1e-9 && fabs(t.cost_high_frac - 0.1) < 1e-9);
+}
+
+static void fewer_than_six_stretches_of_two_runs_leave_the_means(void **state)
+{
+    struct kr_build b = { 0 };
+    struct kr_step_times t;
+
+    (void)state;
+    put_two_runs(&b, 5, 1000, 1.1);
+    assert_true(read_payload(&b, &t));
+    assert_int_equal(t.pairs, 0);
+    assert_int_equal(t.plain_step_ns, 1400);
+    assert_int_equal(t.profiled_step_ns, 1540);
+    assert_true(fabs(t.cost_frac - 0.1) < 1e-9);
+    assert_true(isnan(t.cost_low_frac) && isnan(t.cost_high_frac));
+}
+
+static void two_runs_that_differ_beyond_all_bounds_are_refused(void **state)
+{
+    static const struct {
+        double ratio;
+        bool possible;
+    } cases[] = { { 0, false }, { 0.01, true }, { 1e15, true } };
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+        struct kr_build b = { 0 };
+        struct kr_step_times t;
+
+        put_two_runs(&b, 6, 1000, cases[i].ratio);
+        assert_int_equal(read_payload(&b, &t), cases[i].possible);
+        assert_int_equal(t.plain_steps > 0, cases[i].possible);
+    }
+}
+
 /* Over the run its steps get three times as slow, and each stretch still shows the same 200 ns. */
 static void a_machine_that_gets_slower_does_not_pass_for_cost(void **state)
 {
@@ -202,6 +268,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stretches_are_compared_with_their_neighbours),
+        cmocka_unit_test(stretches_of_two_runs_are_compared_with_the_same_steps),
+        cmocka_unit_test(fewer_than_six_stretches_of_two_runs_leave_the_means),
+        cmocka_unit_test(two_runs_that_differ_beyond_all_bounds_are_refused),
         cmocka_unit_test(a_machine_that_gets_slower_does_not_pass_for_cost),
         cmocka_unit_test(fewer_than_six_stretches_are_compared_by_the_medians_of_all_steps),
         cmocka_unit_test(the_interval_of_a_median_has_the_ranks_of_the_sign_test),

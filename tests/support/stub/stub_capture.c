@@ -7,7 +7,7 @@
  *   window   a part without work
  *   busy     a part that says that another client held CUPTI
  *   refused  a part that says why CUPTI could not record
- *   ranges   six steps, 12 ms apart; with "plain" among KREACH_OPTIONS 10 ms apart and no kernels
+ *   ranges   twelve steps, 12 ms apart; with "plain" among KREACH_OPTIONS 10 ms apart and no kernels
  *   stubborn does not know "plain"
  */
 #include <errno.h>
@@ -86,7 +86,7 @@ static void put_work(struct kr_build *b)
 static void put_ranges(struct kr_build *b, int64_t period_ns)
 {
     kr_build_chunk(b, KREACH_NAMES, KR_FIELDS(KR_V(2), KR_T("step 1"), KR_T("step 2")));
-    for (int64_t i = 0; i < 6; i++)
+    for (int64_t i = 0; i < 12; i++)
         kr_build_chunk(b, KREACH_RANGES,
                        KR_FIELDS(KR_V(1), KR_V(2 + i % 2), KR_V(7), KR_B(0),
                                  KR_S(1000000 + i * period_ns), KR_V(period_ns / 2)));
