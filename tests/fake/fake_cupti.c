@@ -18,6 +18,7 @@
  *   slow_ms=N            every flush takes that long
  *   late_ms=N            every flush returns so much later; others can go on meanwhile
  *   move_us=N            switching a kind takes that long; move_once=1: only the first one off
+ *   stale_ms=N           graph kernels that begin when kernels are switched off end that much later
  *   cost_us=N            a kernel's launch takes so much longer while it is recorded
  *   told=1               cuptiFinalize says where it was called; stays=R: it fails
  *   silent=1             callbacks of cuDriverGetVersion never come
@@ -580,6 +581,24 @@ int cuptiActivityEnable(uint32_t kind)
     return kind < KINDS ? CUPTI_OK : CUPTI_E_KIND;
 }
 
+/* Kernels of replays that are queued get their end from the next replay that is recorded. */
+static void make_stale(struct buffer *b, uint64_t stale_ns)
+{
+    const uint64_t now = now_ns();
+
+    for (size_t at = 0; at < b->used;) {
+        struct cupti_kernel k;
+        memcpy(&k.kind, b->data + at, sizeof k.kind);
+        const size_t bytes = record_bytes(k.kind);
+        if (k.kind == CUPTI_KIND_CONCURRENT_KERNEL) {
+            memcpy(&k, b->data + at, bytes < sizeof k ? bytes : sizeof k);
+            k.end += k.graph != 0 && k.start > now ? stale_ns : 0;
+            memcpy(b->data + at, &k, bytes < sizeof k ? bytes : sizeof k);
+        }
+        at += bytes;
+    }
+}
+
 API int cuptiActivityDisable(uint32_t kind);
 int cuptiActivityDisable(uint32_t kind)
 {
@@ -588,6 +607,8 @@ int cuptiActivityDisable(uint32_t kind)
     if (kind < KINDS)
         enabled[kind] = false;
     switched_off = true;
+    for (struct buffer *b = buffers; b && kind == CUPTI_KIND_CONCURRENT_KERNEL; b = b->next)
+        make_stale(b, (uint64_t)fake_setting("stale_ms", 0) * 1000000);
     release();
     return CUPTI_OK;
 }

@@ -208,6 +208,32 @@ static void a_run_of_many_launches_is_measured_in_two(void **state)
     kr_timeline_free(t);
 }
 
+/* The window shuts while four replays are queued, and CUPTI gives what then begins a wrong end. */
+static void replays_that_a_window_leaves_behind_are_no_work(void **state)
+{
+    static const char *const words[] = { "init",      "push=a",   "us=2000",    "graph=4,10",
+                                         "kernels=1", "pop",      "sleep=9",    "sync",
+                                         "push=a",    "us=50",    "graph=4,10", "sync",
+                                         "pop",       "return=0", NULL };
+    struct kr_timeline *t;
+
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        skip();
+    setenv("FAKE", "stale_ms=500", 1);
+    setenv("KREACH_OPTIONS", "linger=0", 1);
+    assert_int_equal(record("--range=a", words), 0);
+    unsetenv("KREACH_OPTIONS");
+    unsetenv("FAKE");
+    t = read_recording();
+    assert_true(t->warnings[KR_WARN_OUTSIDE].count > 0);
+    assert_int_equal(t->counts.kernels + t->warnings[KR_WARN_OUTSIDE].count, 81);
+    for (size_t i = 0; i < t->n_events; i++)
+        assert_true(t->events[i].dur_ns <= 2000000);
+    assert_true(kr_timeline_complete(t));
+    kr_timeline_free(t);
+}
+
 static void another_client_in_the_way_is_status_4(void **state)
 {
     static const char *const words[] = { "init", "kernels=9", "return=0", NULL };
@@ -227,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_plain_run_gives_the_true_step_time),
         cmocka_unit_test(what_recording_costs_is_measured_within_the_run),
         cmocka_unit_test(a_run_of_many_launches_is_measured_in_two),
+        cmocka_unit_test(replays_that_a_window_leaves_behind_are_no_work),
         cmocka_unit_test(another_client_in_the_way_is_status_4),
     };
 
