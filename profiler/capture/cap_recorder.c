@@ -12,21 +12,37 @@
 #define SITE_LIMIT  (1u << 20) /* about 140 MB of table at most */
 #define CHUNK_BYTES (256u << 10)
 
-struct track_key {
-    uint32_t device, context, stream;
-    uint32_t unused; /* 0: fills a unit of the table */
+/*
+ * Keys are words of 64 bits, each of them written at once: the table reads them as such a moment
+ * later, and the CPU would have to wait until narrower writes have reached its cache.
+ */
+struct site_key {
+    uint64_t what; /* enum kreach_kind | copy kind << 8 | source << 16 | destination << 24, name */
+    uint64_t shape[3]; /* grid[3], block[3] */
+    uint64_t needs;    /* registers, shared memory [byte] */
+    uint64_t where;    /* graph, peer: device + 1 */
+    uint64_t node, bytes;
 };
 
-struct site_key {
-    uint8_t kind; /* enum kreach_kind */
-    uint8_t copy_kind, source, destination;
-    uint32_t name;
-    uint32_t grid[3], block[3];
-    uint32_t registers, shared_bytes;
-    uint32_t peer; /* device + 1 */
-    uint32_t graph;
-    uint32_t node[2], bytes[2]; /* 64-bit values in two words: the key has no padding */
+struct track_key {
+    uint64_t place; /* device, context */
+    uint64_t stream;
 };
+
+static uint64_t pair(uint32_t low, uint32_t high)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+static uint32_t low_of(uint64_t word)
+{
+    return (uint32_t)word;
+}
+
+static uint32_t high_of(uint64_t word)
+{
+    return (uint32_t)(word >> 32);
+}
 
 bool cap_recorder_open(struct cap_recorder *r, const struct cap_opts *opts)
 {
@@ -68,17 +84,6 @@ void cap_recorder_info(struct cap_recorder *r, const char *key, const char *valu
     cap_put_text(&r->info, value, strlen(value));
 }
 
-static void put_u64(uint32_t words[2], uint64_t value)
-{
-    words[0] = (uint32_t)value;
-    words[1] = (uint32_t)(value >> 32);
-}
-
-static uint64_t get_u64(const uint32_t words[2])
-{
-    return (uint64_t)words[1] << 32 | words[0];
-}
-
 static void describe_device(struct cap_recorder *r, uint32_t ordinal)
 {
     struct cap_bytes *out = &r->new_devices.body;
@@ -105,7 +110,7 @@ static void describe_device(struct cap_recorder *r, uint32_t ordinal)
 
 static uint32_t track_of(struct cap_recorder *r, uint32_t device, uint32_t context, uint32_t stream)
 {
-    const struct track_key key = { device, context, stream, 0 };
+    const struct track_key key = { pair(device, context), stream };
     bool is_new = false;
     uint32_t id = cap_table_id(&r->tracks, &key, &is_new);
 
@@ -121,34 +126,36 @@ static uint32_t track_of(struct cap_recorder *r, uint32_t device, uint32_t conte
 
 static void put_site(struct cap_bytes *out, const struct site_key *key)
 {
-    cap_put_u8(out, key->kind);
-    cap_put_varint(out, key->name);
-    switch (key->kind) {
+    const uint8_t kind = (uint8_t)key->what;
+
+    cap_put_u8(out, kind);
+    cap_put_varint(out, high_of(key->what));
+    switch (kind) {
     case KREACH_KERNEL:
-        for (int i = 0; i < 3; i++)
-            cap_put_varint(out, key->grid[i]);
-        for (int i = 0; i < 3; i++)
-            cap_put_varint(out, key->block[i]);
-        cap_put_varint(out, key->registers);
-        cap_put_varint(out, key->shared_bytes);
+        for (int i = 0; i < 3; i++) {
+            cap_put_varint(out, low_of(key->shape[i]));
+            cap_put_varint(out, high_of(key->shape[i]));
+        }
+        cap_put_varint(out, low_of(key->needs));
+        cap_put_varint(out, high_of(key->needs));
         break;
     case KREACH_MEMCPY:
-        cap_put_u8(out, key->copy_kind);
-        cap_put_u8(out, key->source);
-        cap_put_u8(out, key->destination);
-        cap_put_varint(out, get_u64(key->bytes));
-        cap_put_varint(out, key->peer);
+        cap_put_u8(out, (uint8_t)(key->what >> 8));
+        cap_put_u8(out, (uint8_t)(key->what >> 16));
+        cap_put_u8(out, (uint8_t)(key->what >> 24));
+        cap_put_varint(out, key->bytes);
+        cap_put_varint(out, high_of(key->where));
         break;
     case KREACH_MEMSET:
-        cap_put_u8(out, key->destination);
-        cap_put_varint(out, get_u64(key->bytes));
+        cap_put_u8(out, (uint8_t)(key->what >> 24));
+        cap_put_varint(out, key->bytes);
         break;
     default: /* KREACH_GRAPH has its id only */
-        cap_put_varint(out, key->graph);
+        cap_put_varint(out, low_of(key->where));
         return;
     }
-    cap_put_varint(out, key->graph);
-    cap_put_varint(out, get_u64(key->node));
+    cap_put_varint(out, low_of(key->where));
+    cap_put_varint(out, key->node);
 }
 
 static uint32_t site_of(struct cap_recorder *r, const struct site_key *key)
@@ -159,7 +166,8 @@ static uint32_t site_of(struct cap_recorder *r, const struct site_key *key)
     if (is_new) {
         put_site(&r->new_sites.body, key);
         r->new_sites.n++;
-        r->graphs_seen = r->graphs_seen || key->kind == KREACH_GRAPH || key->graph != 0;
+        r->graphs_seen =
+            r->graphs_seen || (uint8_t)key->what == KREACH_GRAPH || low_of(key->where) != 0;
     }
     return id;
 }
@@ -220,35 +228,43 @@ static void add_event(struct cap_recorder *r, const struct work *w, uint32_t tra
 static void add_kernel(struct cap_recorder *r, const struct cupti_kernel *k)
 {
     const struct work w = { k->start, k->end, k->device, k->context, k->stream, k->correlation };
-    struct site_key key = { .kind = KREACH_KERNEL, .registers = k->registers, .graph = k->graph };
 
     if (is_untimed(r, &w))
         return;
-    key.name = cap_names_id(&r->names, k->name, &r->new_names.body);
-    key.shared_bytes = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
-    put_u64(key.node, k->graph_node);
-    memcpy(key.grid, k->grid, sizeof key.grid);
-    memcpy(key.block, k->block, sizeof key.block);
-    uint32_t site = site_of(r, &key);
+    const uint32_t name = cap_names_id(&r->names, k->name, &r->new_names.body);
+    const uint32_t shared_bytes = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
+    const struct site_key key = { .what = pair(KREACH_KERNEL, name),
+                                  .shape = { pair((uint32_t)k->grid[0], (uint32_t)k->grid[1]),
+                                             pair((uint32_t)k->grid[2], (uint32_t)k->block[0]),
+                                             pair((uint32_t)k->block[1], (uint32_t)k->block[2]) },
+                                  .needs = pair(k->registers, shared_bytes),
+                                  .where = pair(k->graph, 0),
+                                  .node = k->graph_node };
+    const uint32_t site = site_of(r, &key);
     add_event(r, &w, track_of(r, k->device, k->context, k->stream), site);
     r->totals[KREACH_TOTAL_KERNELS]++;
     if (r->steps)
         cap_steps_add(r, site, (int64_t)k->start);
 }
 
+/* The low half of a copy's or a set's site_key.what. */
+static uint32_t moved(enum kreach_kind kind, uint8_t copy_kind, uint8_t source, uint8_t destination)
+{
+    return (uint32_t)kind | (uint32_t)copy_kind << 8 | (uint32_t)source << 16 |
+           (uint32_t)destination << 24;
+}
+
 static void add_memcpy(struct cap_recorder *r, const struct cupti_memcpy *m)
 {
     const struct work w = { m->start, m->end, m->device, m->context, m->stream, m->correlation };
-    struct site_key key = { .kind = KREACH_MEMCPY,
-                            .copy_kind = m->copy_kind,
-                            .source = m->source,
-                            .destination = m->destination,
-                            .graph = m->graph };
+    const struct site_key key = { .what =
+                                      moved(KREACH_MEMCPY, m->copy_kind, m->source, m->destination),
+                                  .where = pair(m->graph, 0),
+                                  .node = m->graph_node,
+                                  .bytes = m->bytes };
 
     if (is_untimed(r, &w))
         return;
-    put_u64(key.bytes, m->bytes);
-    put_u64(key.node, m->graph_node);
     add_event(r, &w, track_of(r, m->device, m->context, m->stream), site_of(r, &key));
     r->totals[KREACH_TOTAL_MEMCPYS]++;
 }
@@ -256,17 +272,15 @@ static void add_memcpy(struct cap_recorder *r, const struct cupti_memcpy *m)
 static void add_memcpy_peer(struct cap_recorder *r, const struct cupti_memcpy_peer *m)
 {
     const struct work w = { m->start, m->end, m->device, m->context, m->stream, m->correlation };
-    struct site_key key = { .kind = KREACH_MEMCPY,
-                            .copy_kind = m->copy_kind,
-                            .source = m->source,
-                            .destination = m->destination,
-                            .graph = m->graph };
+    const uint32_t peer = m->device == m->source_device ? m->destination_device : m->source_device;
+    const struct site_key key = { .what =
+                                      moved(KREACH_MEMCPY, m->copy_kind, m->source, m->destination),
+                                  .where = pair(m->graph, peer + 1),
+                                  .node = m->graph_node,
+                                  .bytes = m->bytes };
 
     if (is_untimed(r, &w))
         return;
-    key.peer = (m->device == m->source_device ? m->destination_device : m->source_device) + 1;
-    put_u64(key.bytes, m->bytes);
-    put_u64(key.node, m->graph_node);
     add_event(r, &w, track_of(r, m->device, m->context, m->stream), site_of(r, &key));
     r->totals[KREACH_TOTAL_MEMCPYS]++;
 }
@@ -274,14 +288,13 @@ static void add_memcpy_peer(struct cap_recorder *r, const struct cupti_memcpy_pe
 static void add_memset(struct cap_recorder *r, const struct cupti_memset *m)
 {
     const struct work w = { m->start, m->end, m->device, m->context, m->stream, m->correlation };
-    struct site_key key = { .kind = KREACH_MEMSET,
-                            .destination = (uint8_t)m->memory,
-                            .graph = m->graph };
+    const struct site_key key = { .what = moved(KREACH_MEMSET, 0, 0, (uint8_t)m->memory),
+                                  .where = pair(m->graph, 0),
+                                  .node = m->graph_node,
+                                  .bytes = m->bytes };
 
     if (is_untimed(r, &w))
         return;
-    put_u64(key.bytes, m->bytes);
-    put_u64(key.node, m->graph_node);
     add_event(r, &w, track_of(r, m->device, m->context, m->stream), site_of(r, &key));
     r->totals[KREACH_TOTAL_MEMSETS]++;
 }
@@ -289,7 +302,7 @@ static void add_memset(struct cap_recorder *r, const struct cupti_memset *m)
 static void add_graph(struct cap_recorder *r, const struct cupti_graph *g)
 {
     const struct work w = { g->start, g->end, g->device, g->context, g->stream, g->correlation };
-    const struct site_key key = { .kind = KREACH_GRAPH, .graph = g->graph };
+    const struct site_key key = { .what = KREACH_GRAPH, .where = pair(g->graph, 0) };
 
     if (is_untimed(r, &w))
         return;

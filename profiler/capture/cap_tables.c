@@ -70,22 +70,22 @@ void cap_table_init(struct cap_table *t, uint32_t key_bytes, uint32_t limit)
 }
 
 /* Slots lie at multiples of 8 bytes, which suits this. */
-struct slot_head {
+struct cap_slot {
     uint32_t id;   /* + 1; 0 = empty */
     uint32_t next; /* slot that was wanted after this one the last time */
 };
 
 static size_t slot_bytes(const struct cap_table *t)
 {
-    return sizeof(struct slot_head) + t->key_bytes;
+    return sizeof(struct cap_slot) + t->key_bytes;
 }
 
-static struct slot_head *slot_at(const struct cap_table *t, uint32_t at)
+static struct cap_slot *slot_at(const struct cap_table *t, uint32_t at)
 {
-    return (struct slot_head *)(void *)(t->slots + at * slot_bytes(t));
+    return (struct cap_slot *)(void *)(t->slots + at * slot_bytes(t));
 }
 
-static uint8_t *key_of(struct slot_head *slot)
+static uint8_t *key_of(struct cap_slot *slot)
 {
     return (uint8_t *)(slot + 1);
 }
@@ -94,6 +94,8 @@ void cap_table_free(struct cap_table *t)
 {
     cap_pages_free(t->slots, t->n_slots * slot_bytes(t));
     t->slots = NULL;
+    t->last = NULL;
+    t->guess = NULL;
     t->n_slots = 0;
     t->n_used = 0;
 }
@@ -103,7 +105,7 @@ static uint32_t find_slot(const struct cap_table *t, const void *key)
 {
     for (uint64_t hash = hash64(key, t->key_bytes);; hash++) {
         const uint32_t at = (uint32_t)hash & (t->n_slots - 1);
-        struct slot_head *slot = slot_at(t, at);
+        struct cap_slot *slot = slot_at(t, at);
         if (slot->id == 0 || same_key(key_of(slot), key, t->key_bytes))
             return at;
     }
@@ -114,15 +116,16 @@ static bool rehash(struct cap_table *t, uint32_t n_slots)
     struct cap_table bigger = *t;
 
     bigger.n_slots = n_slots;
-    bigger.last = 0;
+    bigger.last = NULL;
+    bigger.guess = NULL;
     bigger.slots = cap_pages(n_slots * slot_bytes(t));
     if (!bigger.slots)
         return false;
     for (uint32_t i = 0; i < t->n_slots; i++) {
-        struct slot_head *old = slot_at(t, i);
+        struct cap_slot *old = slot_at(t, i);
         if (old->id == 0)
             continue;
-        struct slot_head *slot = slot_at(&bigger, find_slot(&bigger, key_of(old)));
+        struct cap_slot *slot = slot_at(&bigger, find_slot(&bigger, key_of(old)));
         memcpy(slot, old, slot_bytes(t));
         slot->next = 0;
     }
@@ -136,7 +139,8 @@ static bool make_room(struct cap_table *t)
     if (t->n_used >= t->limit) {
         memset(t->slots, 0, t->n_slots * slot_bytes(t));
         t->n_used = 0;
-        t->last = 0;
+        t->last = NULL;
+        t->guess = NULL;
         return true;
     }
     if (t->n_used * 2 < t->n_slots)
@@ -144,30 +148,34 @@ static bool make_room(struct cap_table *t)
     return rehash(t, t->n_slots ? t->n_slots * 2 : FIRST_SLOTS);
 }
 
+/* Makes the next guess now, when nobody waits for it. */
+static uint32_t answer(struct cap_table *t, struct cap_slot *slot)
+{
+    t->last = slot;
+    t->guess = slot_at(t, slot->next);
+    return slot->id - 1;
+}
+
 uint32_t cap_table_id(struct cap_table *t, const void *key, bool *is_new)
 {
+    struct cap_slot *const guess = t->guess;
+
     *is_new = false;
-    if (t->n_used > 0) {
-        const uint32_t guess = slot_at(t, t->last)->next;
-        struct slot_head *slot = slot_at(t, guess);
-        if (slot->id != 0 && same_key(key_of(slot), key, t->key_bytes)) {
-            t->last = guess;
-            return slot->id - 1;
-        }
-    }
+    if (guess && guess->id != 0 && same_key(key_of(guess), key, t->key_bytes))
+        return answer(t, guess);
     if (!make_room(t))
         return CAP_ID_NONE;
     const uint32_t at = find_slot(t, key);
-    struct slot_head *slot = slot_at(t, at);
-    slot_at(t, t->last)->next = at;
-    t->last = at;
+    struct cap_slot *slot = slot_at(t, at);
+    if (t->last)
+        t->last->next = at;
     if (slot->id == 0) {
         slot->id = ++t->next_id;
         memcpy(key_of(slot), key, t->key_bytes);
         t->n_used++;
         *is_new = true;
     }
-    return slot->id - 1;
+    return answer(t, slot);
 }
 
 struct cap_name_slot {

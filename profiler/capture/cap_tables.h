@@ -14,14 +14,17 @@
 
 #define CAP_ID_NONE UINT32_MAX
 
+struct cap_slot;
+
 /*
  * A hash table from fixed-size keys to consecutive ids. Zeroed = empty. Programs repeat themselves:
  * each slot remembers which one was wanted after it, and that one is looked at first.
  */
 struct cap_table {
-    uint8_t *slots; /* per slot: struct slot_head, then the key */
+    uint8_t *slots;         /* per slot: struct cap_slot, then the key */
+    struct cap_slot *last;  /* of the last answer; NULL = none */
+    struct cap_slot *guess; /* what was wanted after it the last time; NULL = nothing */
     uint32_t n_slots, n_used, limit;
-    uint32_t last; /* slot of the last answer */
     uint32_t key_bytes;
     uint32_t next_id;
 };
