@@ -5,7 +5,6 @@
 #include <string.h>
 
 #define READY_BUFFERS 8
-#define LOW_BUFFERS   4
 
 /*
  * At the memory cap, records go into small buffers and are thrown away: CUPTI before 12.9 crashes
@@ -68,7 +67,7 @@ void cap_request(uint8_t **buffer, size_t *bytes, size_t *max_records)
     }
     if (!*buffer)
         *buffer = last_resort(s, bytes);
-    if (atomic_load_explicit(&s->pool.n_free, memory_order_relaxed) < LOW_BUFFERS)
+    if (cap_pool_is_low(&s->pool))
         cap_wake_up(&s->wake);
 }
 

@@ -84,7 +84,8 @@ bool cap_pool_open(struct cap_pool *p, size_t buffer_bytes, size_t limit_bytes, 
     }
     atomic_init(&p->free_list, CAP_POOL_NONE);
     atomic_init(&p->returned, CAP_POOL_NONE);
-    cap_pool_refill(p, ready);
+    atomic_init(&p->ready, (int32_t)ready);
+    cap_pool_refill(p);
     return true;
 }
 
@@ -163,14 +164,36 @@ void cap_pool_recycle(struct cap_pool *p, uint32_t index)
     push_free(p, index);
 }
 
-void cap_pool_refill(struct cap_pool *p, uint32_t ready)
+/* Threads that began together want their next buffers together. */
+static int32_t grow_ready(struct cap_pool *p)
 {
-    while (atomic_load_explicit(&p->n_free, memory_order_relaxed) < (int32_t)ready) {
+    const uint64_t slow = atomic_load_explicit(&p->requests_slow, memory_order_relaxed);
+    const uint64_t ready = (uint64_t)atomic_load_explicit(&p->ready, memory_order_relaxed);
+    const uint64_t wanted = ready + (slow - p->slow_seen);
+    const uint64_t most = p->limit / 8 > ready ? p->limit / 8 : ready;
+
+    p->slow_seen = slow;
+    atomic_store_explicit(&p->ready, (int32_t)(wanted < most ? wanted : most),
+                          memory_order_relaxed);
+    return atomic_load_explicit(&p->ready, memory_order_relaxed);
+}
+
+void cap_pool_refill(struct cap_pool *p)
+{
+    const int32_t ready = grow_ready(p);
+
+    while (atomic_load_explicit(&p->n_free, memory_order_relaxed) < ready) {
         uint32_t index = make_buffer(p);
         if (index == CAP_POOL_NONE)
             return;
         push_free(p, index);
     }
+}
+
+bool cap_pool_is_low(const struct cap_pool *p)
+{
+    return atomic_load_explicit(&p->n_free, memory_order_relaxed) <
+           atomic_load_explicit(&p->ready, memory_order_relaxed);
 }
 
 uint64_t cap_pool_outstanding(const struct cap_pool *p)

@@ -29,6 +29,8 @@ struct cap_pool {
     bool unzeroed; /* CUPTI zeroes them itself */
     struct cap_buffer *buffers;
     uint32_t limit;                 /* most buffers */
+    _Atomic int32_t ready;          /* buffers that the worker keeps free */
+    uint64_t slow_seen;             /* worker only: requests_slow at the last refill */
     _Atomic uint32_t made;          /* buffers that have memory: indexes below this */
     _Atomic uint64_t free_list;     /* tag << 32 | index; the tag defeats ABA */
     _Atomic int32_t n_free;         /* may lag behind the list */
@@ -66,8 +68,14 @@ static inline uint8_t *cap_pool_data(const struct cap_pool *p, uint32_t index)
 /** Zeroes a claimed buffer, unless CUPTI will, and makes it free again. Any thread that owns it. */
 void cap_pool_recycle(struct cap_pool *p, uint32_t index);
 
-/** Makes new buffers until `ready` are free or the limit is reached. Worker only. */
-void cap_pool_refill(struct cap_pool *p, uint32_t ready);
+/**
+ * Makes new buffers until enough are free or the limit is reached. Worker only. Enough is `ready`,
+ * and one more for each that a thread of the program had to make, up to an eighth of the limit.
+ */
+void cap_pool_refill(struct cap_pool *p);
+
+/** True when fewer are free: the worker has something to do. Any thread. */
+bool cap_pool_is_low(const struct cap_pool *p);
 
 /** Buffers that CUPTI holds now. */
 uint64_t cap_pool_outstanding(const struct cap_pool *p);

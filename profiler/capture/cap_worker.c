@@ -14,7 +14,6 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#define READY_BUFFERS  8
 #define CLOCK_ATTEMPTS 5
 #define NEVER_NS       3600000000000ULL
 
@@ -70,7 +69,7 @@ static void take_buffers(struct cap_session *s, enum kreach_loss untimed)
         cap_pool_recycle(&s->pool, at);
         at = next;
     }
-    cap_pool_refill(&s->pool, READY_BUFFERS);
+    cap_pool_refill(&s->pool);
 }
 
 static void read_clocks(struct cap_session *s)

@@ -149,6 +149,33 @@ static void buffers_come_back_in_the_order_of_return(void **state)
     assert_int_equal(cap_pool_index(&p, (uint8_t *)&p), CAP_POOL_NONE);
 }
 
+static void take(struct cap_pool *p, int n)
+{
+    for (int i = 0; i < n; i++)
+        assert_non_null(cap_pool_take(p));
+}
+
+/* Making one takes a millisecond, on a thread of the program's when none is ready. */
+static void a_pool_that_ran_out_keeps_more_buffers_ready(void **state)
+{
+    struct cap_pool p;
+
+    (void)state;
+    assert_true(cap_pool_open(&p, 4096, 64 * 4096, 4));
+    assert_false(cap_pool_is_low(&p));
+    take(&p, 4);
+    assert_true(cap_pool_is_low(&p));
+    cap_pool_refill(&p);
+    assert_int_equal(atomic_load(&p.n_free), 4); /* there were enough */
+    take(&p, 6);
+    cap_pool_refill(&p);
+    assert_int_equal(atomic_load(&p.n_free), 6);
+    assert_false(cap_pool_is_low(&p));
+    take(&p, 20);
+    cap_pool_refill(&p);
+    assert_int_equal(atomic_load(&p.n_free), 8); /* an eighth of the limit */
+}
+
 static void a_full_table_forgets_and_numbers_on(void **state)
 {
     struct cap_table t;
@@ -555,6 +582,7 @@ int main(void)
         cmocka_unit_test(numbers_take_the_bytes_that_leb128_gives_them),
         cmocka_unit_test(no_buffer_is_ever_held_twice),
         cmocka_unit_test(buffers_come_back_in_the_order_of_return),
+        cmocka_unit_test(a_pool_that_ran_out_keeps_more_buffers_ready),
         cmocka_unit_test(a_full_table_forgets_and_numbers_on),
         cmocka_unit_test(an_id_does_not_depend_on_what_was_asked_before),
         cmocka_unit_test(names_are_kept_once_and_compared_again_each_batch),
