@@ -301,7 +301,7 @@ static void memory_stays_flat_over_ten_thousand_windows(void **state)
 {
     static const char *const options[] = { "range=window,flush=0.05",
                                            "range=window,flush=0.05,linger=0" };
-    const uint64_t windows = SANITIZED ? 500 : 10000;
+    const uint64_t n_windows = SANITIZED ? 500 : 10000;
 
     (void)state;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -312,9 +312,9 @@ static void memory_stays_flat_over_ten_thousand_windows(void **state)
 
         assert_true(scene_exited(o, 0));
         assert_string_equal(o->stderr_text, "");
-        assert_int_equal(f->kernels, 2 * windows);
-        assert_int_equal(f->range_rows, windows);
-        assert_int_equal(f->gap_rows > windows / 100, i == 1);
+        assert_int_equal(f->kernels, 2 * n_windows);
+        assert_int_equal(f->range_rows, n_windows);
+        assert_int_equal(f->gap_rows > n_windows / 100, i == 1);
         scene_free(o);
     }
 }
