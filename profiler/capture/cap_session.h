@@ -115,8 +115,7 @@ bool cap_callbacks_open(struct cap_session *s);
 
 /** Switches the kinds of records on; an enum cupti_result. Not under any lock. */
 int cap_kinds_enable(struct cap_session *s);
-/** Switches them off. What follows is not plain time: most of a launch's cost stays, cap_detach.h.
- */
+/** Switches them off. What follows is not plain time: launches stay slower, see cap_detach.h. */
 void cap_kinds_disable(struct cap_session *s);
 
 /** CUPTI's clock now, 0 if it does not tell. */
