@@ -378,13 +378,28 @@ struct graph_size {
     uint32_t launches, last, least, most;
 };
 
-/* How many events each launch has, in order of first appearance. Launches must be empty. */
+/* In place of the number of events: the recording paused beside some of them. */
+#define CUT UINT32_MAX
+
+/* Whether a pause began since the time that *pause stands for, which moves on. */
+static bool has_paused(const struct kr_timeline *t, int64_t now_ns, size_t *pause)
+{
+    const size_t before = *pause;
+
+    while (*pause < t->n_pauses && t->pauses[*pause].start_ns <= now_ns)
+        ++*pause;
+    return *pause > before;
+}
+
+/* How many events each launch has, in order of first appearance; CUT for those around a pause.
+ * Launches must be empty. */
 static bool count_launches(const struct kr_timeline *t, struct kr_recpool *launches,
                            uint32_t **counts, struct kr_err *err)
 {
     struct graph_launch current = { 0 };
     uint32_t *count = NULL; /* of the current launch */
     size_t cap = 0;
+    size_t pause = 0;
 
     for (size_t i = 0; i < t->n_events; i++) {
         const struct kr_event *e = &t->events[i];
@@ -393,6 +408,9 @@ static bool count_launches(const struct kr_timeline *t, struct kr_recpool *launc
 
         if (!launch.graph || !launch.correlation)
             continue;
+        const bool paused = has_paused(t, e->start_ns, &pause);
+        if (paused && count)
+            *count = CUT;
         if (!count || memcmp(&launch, &current, sizeof launch) != 0) {
             const size_t known = launches->n;
             const uint32_t place = kr_recpool_intern(launches, &launch, err);
@@ -405,7 +423,9 @@ static bool count_launches(const struct kr_timeline *t, struct kr_recpool *launc
             if (launches->n > known)
                 *count = 0;
         }
-        ++*count;
+        if (paused)
+            *count = CUT;
+        *count += *count != CUT;
     }
     return true;
 }
@@ -429,6 +449,8 @@ static bool compare_launches(struct kr_timeline *t, const struct kr_recpool *lau
     bool good = sizes;
 
     for (size_t i = 0; good && i < launches->n; i++) {
+        if (counts[i] == CUT)
+            continue;
         const struct graph_launch graph = { all[i].process, all[i].graph, 0 };
         const uint32_t place = kr_recpool_intern(graphs, &graph, err);
 

@@ -418,7 +418,7 @@ static bool cut_into_stretches(struct kr_record_calibration *out, const struct c
                                struct kr_err *err)
 {
     const size_t n = c->end - c->first;
-    const size_t shortest = n >= 2 * MIN_PAIRS ? 2 : 1;
+    const size_t shortest = n / 2 >= MIN_PAIRS ? 2 : 1;
     const size_t steps = n / MOST_PAIRS > shortest ? n / MOST_PAIRS : shortest;
     size_t begin = c->first;
 

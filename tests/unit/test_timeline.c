@@ -189,6 +189,27 @@ static void graphs_whose_launches_differ_are_counted(void **state)
     }
 }
 
+/* A pause may begin and end inside of a launch. */
+static void launches_of_graphs_beside_a_pause_are_not_compared(void **state)
+{
+    static const uint32_t kernels[] = { 3, 1, 2, 3, 3 };
+
+    (void)state;
+    for (unsigned paused = 0; paused < 2; paused++) {
+        struct kr_timeline *t = run_new();
+        const struct kr_pause pause = { 2005, 2995 }; /* between the second and the third */
+        struct kr_err err = { 0 };
+
+        for (uint32_t i = 0; i < KR_COUNT(kernels); i++)
+            add_graph_launch(t, 1, 1, 1 + i, kernels[i]);
+        if (paused)
+            assert_true(kr_timeline_add_pause(t, pause, &err));
+        run_finish(t);
+        assert_int_equal(t->warnings[KR_WARN_UNEVEN_GRAPH].count, !paused);
+        kr_timeline_free(t);
+    }
+}
+
 static void one_stream_id_on_two_devices_is_two_tracks(void **state)
 {
     struct kr_timeline *t = run_new();
@@ -228,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_duration_that_swallows_its_successors_is_flagged),
         cmocka_unit_test(programmatic_dependent_launch_is_not_an_overrun),
         cmocka_unit_test(graphs_whose_launches_differ_are_counted),
+        cmocka_unit_test(launches_of_graphs_beside_a_pause_are_not_compared),
         cmocka_unit_test(one_stream_id_on_two_devices_is_two_tracks),
         cmocka_unit_test(more_streams_than_the_model_holds_is_an_error_not_a_wrap),
     };
