@@ -371,11 +371,23 @@ static uint64_t skip_times(struct cursor *c)
 
 static void read_calibration(struct state *s, struct cursor *c)
 {
-    char method[32];
+    char text_of[128]; /* method, then label */
+    uint64_t used[2] = { 0 };
+    uint64_t stretches;
 
-    text(c, method, sizeof method);
+    text(c, text_of, sizeof text_of);
     s->out->plain_steps = skip_times(c);
     s->out->profiled_steps = skip_times(c);
+    if (c->p == c->end) /* version 1.0 */
+        return;
+    text(c, text_of, sizeof text_of);
+    stretches = varint(c);
+    for (uint64_t i = 0; i < stretches && !c->bad; i++) {
+        const uint64_t profiled = u8(c);
+        used[profiled & 1] += varint(c);
+    }
+    if (stretches && (used[0] != s->out->plain_steps || used[1] != s->out->profiled_steps))
+        c->bad = true;
 }
 
 static void read_payload(struct state *s, unsigned type, struct cursor *c)
