@@ -114,6 +114,7 @@ def decode_graph():
         for _ in range(TOKENS):
             graph.replay()
 
+    step.one = one  # what the graph reads and writes lives as long as the graph
     return step
 
 
