@@ -36,6 +36,23 @@ check("turns that only one column has are left out",
 check("four turns give no interval", paired.ratio(cell(1, range(4)), plain) is None)
 check("a floor that adds nothing is no measure",
       paired.added_ratio(kreach, cell(1), plain) is None)
+few = paired.ratios(cell(1.2, [0, 2]), plain)
+check("two turns still give their ratios",
+      len(few) == 2 and all(math.isclose(r, 1.2) for r in few))
+halved = [dict(v, min=v["value"] / 2) for v in plain]
+check("the minimum is that of the steps in a visit",
+      math.isclose(paired.least_ratio(halved, plain), 0.5))
+luckiest = swing.index(min(swing))
+check("a lucky turn that only one column has does not count in the minimum",
+      math.isclose(paired.least_ratio(cell(1.1, {*range(20)} - {luckiest}), plain), 1.1))
+check("columns without a common turn have no minimum",
+      paired.least_ratio(cell(1, [1]), cell(1, [2])) is None)
+check("the added cost is compared by minima too",
+      math.isclose(paired.least_added_ratio(kreach, floor, plain), 1.15))
+unlucky = [dict(v, value=v["value"] * (1.3 if v["turn"] == luckiest else 1)) for v in plain]
+check("a floor whose minimum is higher by one turn's bad luck is no measure",
+      paired.least_ratio(unlucky, plain) > 1 and
+      paired.least_added_ratio(kreach, unlucky, plain) is None)
 noisy = [dict(v, value=v["value"] * chance.gauss(1, 0.05)) for v in cell(1)]
 value, low, high = paired.ratio(noisy, plain)
 ranks = sorted(v["value"] / p["value"] for v, p in zip(noisy, plain))

@@ -12,9 +12,14 @@ import statistics
 RESAMPLES = 999
 
 
-def together(*cells):
+def least(visit):
+    """The least time of a visit, where it kept several, else its value."""
+    return visit.get("min", visit["value"])
+
+
+def together(*cells, what=lambda visit: visit["value"]):
     """Tuples of the values of those turns in which all cells were visited."""
-    by_turn = [{visit["turn"]: visit["value"] for visit in cell} for cell in cells]
+    by_turn = [{visit["turn"]: what(visit) for visit in cell} for cell in cells]
     turns = set(by_turn[0]).intersection(*by_turn[1:])
     return [tuple(values[turn] for values in by_turn) for turn in sorted(turns)]
 
@@ -34,14 +39,39 @@ def estimate(sample, statistic):
     return (statistic(sample),) + interval(sample, statistic)
 
 
+def ratios(cell, base):
+    """cell / base, turn by turn."""
+    return [x / y for x, y in together(cell, base)]
+
+
+def differences(cell, base):
+    """cell - base, turn by turn."""
+    return [x - y for x, y in together(cell, base)]
+
+
 def ratio(cell, base):
     """Median of cell / base in the same turn: (value, low, high) or None."""
-    return estimate([x / y for x, y in together(cell, base)], statistics.median)
+    return estimate(ratios(cell, base), statistics.median)
 
 
 def difference(cell, base):
     """Median of cell - base in the same turn: (value, low, high) or None."""
-    return estimate([x - y for x, y in together(cell, base)], statistics.median)
+    return estimate(differences(cell, base), statistics.median)
+
+
+def least_ratio(cell, base):
+    """Least time of cell / least of base; None without a turn that has both.
+
+    Other turns do not count: the more turns, the lower the least of them.
+    """
+    pairs = together(cell, base, what=least)
+    return min(x for x, _ in pairs) / min(y for _, y in pairs) if pairs else None
+
+
+def adds(other, base):
+    """Whether other clearly takes longer than base: the whole interval of the difference says so."""
+    found = difference(other, base)
+    return found is not None and found[1] > 0
 
 
 def added_ratio(cell, other, base):
@@ -53,7 +83,12 @@ def added_ratio(cell, other, base):
         added = statistics.median(y - z for _, y, z in sample)
         return statistics.median(x - z for x, _, z in sample) / added if added > 0 else math.inf
 
-    clear = difference(other, base)
-    if clear is None or clear[1] <= 0:
+    return estimate(together(cell, other, base), statistic) if adds(other, base) else None
+
+
+def least_added_ratio(cell, other, base):
+    """The same by the least times of the common turns, without an interval."""
+    if not adds(other, base):
         return None
-    return estimate(together(cell, other, base), statistic)
+    x, y, z = (min(column) for column in zip(*together(cell, other, base, what=least)))
+    return (x - z) / (y - z) if y > z else None
