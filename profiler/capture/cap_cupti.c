@@ -97,8 +97,11 @@ bool cap_cupti_enable_launches(const struct cap_cupti *c)
 
 void cap_cupti_disable_launches(const struct cap_cupti *c)
 {
-    if (c->enable_driver_api && c->enable_runtime_api)
+    /* A kind that was switched off whole keeps its single calls off: they could not come back. */
+    if (c->enable_driver_api && c->enable_runtime_api) {
         set_launches(c, 0);
+        return;
+    }
     c->disable(CUPTI_KIND_RUNTIME);
     c->disable(CUPTI_KIND_DRIVER);
 }

@@ -73,6 +73,7 @@ static pthread_mutex_t lock;
 static bool enabled[KINDS];
 static atomic_bool switched_off; /* a kind was, once */
 static bool api_enabled[2][1024];
+static bool calls_refused[2]; /* a kind of call that was switched off whole: single ones stay off */
 static cupti_request_fn *request;
 static cupti_complete_fn *complete;
 static struct buffer *buffers; /* newest first */
@@ -404,7 +405,7 @@ static void put_calls(const struct fake_work *w)
     const uint32_t cbids[] = { graph ? 311 : w->what == FAKE_KERNEL ? 211 : 41, graph ? 514 : 307 };
 
     for (int i = 0; i < 2; i++) {
-        if (!enabled[kinds[i]] && !api_enabled[i][cbids[i]])
+        if (!enabled[kinds[i]] && (!api_enabled[i][cbids[i]] || calls_refused[i]))
             continue;
         struct cupti_api a = { .kind = kinds[i],
                                .cbid = cbids[i],
@@ -562,6 +563,15 @@ static void move_slowly(bool on)
     usleep((useconds_t)us);
 }
 
+/* As CUPTI 13.0 was seen to do: 7,527 of 18,243 launches were recorded, none behind a pause. */
+static void refuse_calls(uint32_t kind, bool refused)
+{
+    if (kind == CUPTI_KIND_RUNTIME)
+        calls_refused[0] = refused;
+    else if (kind == CUPTI_KIND_DRIVER)
+        calls_refused[1] = refused;
+}
+
 API int cuptiActivityEnable(uint32_t kind);
 int cuptiActivityEnable(uint32_t kind)
 {
@@ -577,6 +587,7 @@ int cuptiActivityEnable(uint32_t kind)
     move_slowly(true);
     if (kind < KINDS)
         enabled[kind] = true;
+    refuse_calls(kind, false);
     release();
     return kind < KINDS ? CUPTI_OK : CUPTI_E_KIND;
 }
@@ -606,6 +617,7 @@ int cuptiActivityDisable(uint32_t kind)
     move_slowly(false);
     if (kind < KINDS)
         enabled[kind] = false;
+    refuse_calls(kind, true);
     switched_off = true;
     for (struct buffer *b = buffers; b && kind == CUPTI_KIND_CONCURRENT_KERNEL; b = b->next)
         make_stale(b, (uint64_t)fake_setting("stale_ms", 0) * 1000000);
