@@ -108,12 +108,20 @@ static bool add_range(struct session *s, struct kr_err *err)
     return add_option(s, text, err);
 }
 
+/* Whether the true step time is wanted. */
+static bool calibrates(const struct session *s)
+{
+    const struct kr_opts *opts = &s->call->opts;
+
+    return kr_opts_count(opts, "calibrate") || kr_opts_count(opts, "twice");
+}
+
 /* Whether the steps can be timed within the run: these options choose stretches themselves. */
 static bool takes_turns(const struct session *s)
 {
     const struct kr_opts *opts = &s->call->opts;
 
-    return kr_opts_count(opts, "calibrate") && !kr_opts_count(opts, "range") &&
+    return calibrates(s) && !kr_opts_count(opts, "twice") && !kr_opts_count(opts, "range") &&
            !kr_opts_count(opts, "profiler-api") && !kr_opts_count(opts, "steps");
 }
 
@@ -131,7 +139,7 @@ static bool make_options(struct session *s, struct kr_err *err)
         if (strcmp(switches[i], "launches") == 0)
             given |= kr_opts_count(opts, "nvtx") > 0;
         if (strcmp(switches[i], "nvtx") == 0)
-            given |= kr_opts_count(opts, "calibrate") > 0;
+            given |= calibrates(s);
         if (strcmp(switches[i], "calibrate") == 0)
             given = takes_turns(s);
         if (given && !add_option(s, switches[i], err))
@@ -375,8 +383,7 @@ static bool run_program(struct session *s, struct kr_err *err)
     if (left)
         kr_call_warn(s->call, "%zu of its processes still run; what they do from now on is lost",
                      left);
-    if (kr_opts_count(&s->call->opts, "calibrate") && s->end.status == 0 &&
-        !learn_steps(s, input_at, &why))
+    if (calibrates(s) && s->end.status == 0 && !learn_steps(s, input_at, &why))
         kr_call_warn(s->call, "no step time without profiling: %s", why.msg);
     return true;
 }
@@ -554,6 +561,8 @@ static const struct kr_option options[] = {
     { "graph-level", 0, NULL, NULL, "one record for each CUDA graph launch: cheaper, no kernels" },
     { "calibrate", 0, NULL, NULL,
       "learn the true step time: record by turns, or run twice (needs NVTX ranges)" },
+    { "twice", 0, NULL, NULL,
+      "learn it from a second run at once: all steps of the first are recorded" },
     { "cap", 0, "MIB", NULL, "most memory for records in flight, in each process; 512 by default" },
     { "yield", 0, NULL, NULL, "let other CUPTI clients, such as torch.profiler, take over" },
     { 0 },

@@ -207,6 +207,22 @@ static void a_run_of_many_launches_is_measured_in_two(void **state)
     kr_timeline_free(t);
 }
 
+static void all_steps_are_recorded_where_two_runs_are_asked_for(void **state)
+{
+    static const char *const words[] = { "init", "laps=600,2", "return=0", NULL };
+    struct kr_timeline *t;
+
+    (void)state;
+    if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
+        skip();
+    assert_int_equal(record("--twice", words), 0);
+    t = read_recording();
+    assert_string_equal(t->source.steps.method, "second run");
+    assert_int_equal(t->n_pauses, 0);
+    assert_int_equal(t->counts.annotations, 600);
+    kr_timeline_free(t);
+}
+
 /* The window shuts while four replays are queued, and CUPTI gives what then begins a wrong end. */
 static void replays_that_a_window_leaves_behind_are_no_work(void **state)
 {
@@ -252,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_plain_run_gives_the_true_step_time),
         cmocka_unit_test(what_recording_costs_is_measured_within_the_run),
         cmocka_unit_test(a_run_of_many_launches_is_measured_in_two),
+        cmocka_unit_test(all_steps_are_recorded_where_two_runs_are_asked_for),
         cmocka_unit_test(replays_that_a_window_leaves_behind_are_no_work),
         cmocka_unit_test(another_client_in_the_way_is_status_4),
     };
