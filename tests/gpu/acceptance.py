@@ -98,7 +98,8 @@ def same_as_torch(tools, model, steps=STEPS):
 
 
 for _model in ("resnet50_training", "resnet50_inference", "bert_inference", "gpt2_training",
-               "dlrm_inference", "decode_eager", "decode_graph", "compiled", "two_streams"):
+               "dlrm_inference", "decode_eager", "decode_graph", "compiled", "two_streams",
+               "two_streams_in_turn"):
     CASES["same_" + _model] = lambda tools, m=_model: same_as_torch(tools, m)
 
 

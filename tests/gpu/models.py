@@ -239,6 +239,21 @@ def two_streams():
     return step
 
 
+def two_streams_in_turn():
+    """Two streams that wait for each other, so that no kernel shares the GPU with another."""
+    streams = [torch.cuda.Stream(), torch.cuda.Stream()]
+    data = [torch.randn(1024, 1024, device=DEVICE) for _ in streams]
+
+    def step():
+        for i in range(20):
+            stream = streams[i % 2]
+            stream.wait_stream(streams[1 - i % 2])
+            with torch.cuda.stream(stream):
+                data[i % 2] = torch.relu(data[i % 2] @ data[i % 2] * 1e-3)
+
+    return step
+
+
 class Noise(torch.utils.data.Dataset):
     def __len__(self):
         return 1 << 20
@@ -261,7 +276,8 @@ def loader():
 
 MODELS = {f.__name__: f for f in (decode_eager, decode_graph, dlrm_inference, resnet50_training,
                                   resnet50_training_128, resnet50_inference, bert_inference,
-                                  gpt2_training, compiled, two_streams, loader)}
+                                  gpt2_training, compiled, two_streams,
+                                  two_streams_in_turn, loader)}
 
 
 def timed(step, n):
