@@ -7,8 +7,8 @@
  *   window   a part without work
  *   busy     a part that says that another client held CUPTI
  *   refused  a part that says why CUPTI could not record
- *   ranges   twelve steps, 12 ms apart; with "plain" among KREACH_OPTIONS 10 ms apart and no kernels
- *   stubborn does not know "plain"
+ *   ranges   twelve steps, 12 ms apart; with "plain" among KREACH_OPTIONS 10 ms apart and no
+ * kernels stubborn does not know "plain"
  */
 #include <errno.h>
 #include <fcntl.h>
