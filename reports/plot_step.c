@@ -16,6 +16,7 @@
 
 /* How high a lane is where lanes are 1 apart. */
 #define LANE_HEIGHT 0.8
+enum { LANE_NAME_BYTES = 96 }; /* three numbers of any size, and the words between them */
 
 /* What is drawn. */
 struct stretch {
@@ -151,7 +152,7 @@ static void put_lanes(FILE *data, const struct kr_timeline *t, const struct kr_l
 {
     for (size_t i = 0; i < lanes->n; i++) {
         const struct kr_lane *lane = &lanes->items[i];
-        char name[64];
+        char name[LANE_NAME_BYTES];
 
         name_lane(t, lanes, lane, name, sizeof name);
         fprintf(data, "%zu\t%s", i, name);
