@@ -82,7 +82,7 @@ static bool put_heading(struct kr_plot *plot, const struct kr_report *report,
 {
     double length_ns = (double)(s->step.end_ns - s->step.start_ns);
     char what[64] = "the whole window", hidden[48] = "";
-    char title[256];
+    char title[384];
 
     if (s->index != SIZE_MAX && report->n_steps == 1)
         snprintf(what, sizeof what, "step %" PRId64, s->step.number);

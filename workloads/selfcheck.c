@@ -23,7 +23,7 @@ static bool refuse(struct kr_selfcheck *out, const char *what, const char *why)
 {
     out->holds = false;
     out->error = INFINITY;
-    snprintf(out->why, sizeof out->why, "%s: %s", what, why);
+    snprintf(out->why, sizeof out->why, "%.64s: %.180s", what, why);
     return true;
 }
 
