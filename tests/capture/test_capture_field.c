@@ -207,8 +207,8 @@ static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
 {
     static const char *const ops[] = {
         "init kernels=100 sleep=50 finalize sleep=300 kernels=30 return=0",
-        "init kernels=100 sync rival kernels=5 unrival sleep=300 finalize sleep=300 kernels=30 "
-        "return=0",
+        ("init kernels=100 sync rival kernels=5 unrival sleep=300 finalize sleep=300 kernels=30 "
+         "return=0"),
         "init kernels=100 sync rival kernels=5 finalize sleep=300 kernels=30 return=0",
     };
 

@@ -524,8 +524,8 @@ static void programs_that_have_nothing_to_do_with_cuda_run_as_ever(void **state)
         /* Debian links it statically. */
         "test \"$(/sbin/ldconfig --version 2>&1 | head -c 8)\" = ldconfig",
         /* It is setuid root, so that the loader has to refuse the preload without a word. */
-        "as=; test $(id -u) != 0 || as='setpriv --reuid 65534 --clear-groups'; "
-        "test \"$($as su --version 2>&1 | head -c 7)\" = 'su from'",
+        ("as=; test $(id -u) != 0 || as='setpriv --reuid 65534 --clear-groups'; "
+         "test \"$($as su --version 2>&1 | head -c 7)\" = 'su from'"),
     };
 
     (void)state;
