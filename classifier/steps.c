@@ -330,10 +330,27 @@ static int64_t empty_step_start_ns(const struct kr_span *span, int64_t after_ns)
     return span->host_start_ns > after_ns ? span->host_start_ns : after_ns;
 }
 
+/*
+ * Marks are saved before the work that they launched. Where a recording was cut, the last of them
+ * have no work for that reason alone, and are no steps.
+ */
+static size_t count_steps(const struct finder *f, const struct family *family,
+                          const struct kr_span *spans)
+{
+    const struct kr_timeline *t = f->t;
+    size_t n = family->n;
+
+    if (!t->source.truncated && t->warnings[KR_WARN_NOT_ENDED].count == 0)
+        return n;
+    while (n > 1 && !has_work(&spans[n - 1]))
+        n--;
+    return n;
+}
+
 static bool make_steps(const struct finder *f, const struct family *family,
                        const struct kr_span *spans, struct kr_steps *out, struct kr_err *err)
 {
-    const size_t n = family->n;
+    const size_t n = count_steps(f, family, spans);
     int64_t reach_ns = INT64_MIN;
 
     out->items = kr_xcalloc(n, sizeof *out->items, err);

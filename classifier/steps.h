@@ -20,7 +20,8 @@ struct kr_steps {
  * begins with the first work launched in its annotation; the idle time between steps belongs to the
  * earlier one; the last step ends with its last work. With fewer than two such steps the repetition
  * of kernels decides (kr_repeat_find), and a single annotated step is used only where there is no
- * repetition. Free with kr_steps_free.
+ * repetition. Marks without work at the end of a recording that was cut are no steps. Free with
+ * kr_steps_free.
  */
 bool kr_steps_find(const struct kr_timeline *t, struct kr_steps *out, struct kr_err *err);
 void kr_steps_free(struct kr_steps *steps);

@@ -186,6 +186,35 @@ static void steps_without_launch_times_use_the_host_interval(void **state)
     kr_timeline_free(t);
 }
 
+/* Marks reach a file before the work behind them does. */
+static void marks_behind_the_cut_of_a_recording_are_no_steps(void **state)
+{
+    (void)state;
+    for (int cut = 0; cut <= 1; cut++) {
+        struct kr_timeline *t = run_new();
+        const uint16_t track = run_track(t, 0, 7);
+        const uint32_t site = run_kernel(t, "k");
+        struct kr_window w;
+
+        for (int i = 0; i < 14; i++) {
+            char name[32];
+
+            snprintf(name, sizeof name, "step %d", i);
+            run_annotation(t, "main", name, 1000 * i, 900);
+            if (i < 6)
+                run_event(t, track, site, 1000 * i + 5, 800);
+        }
+        t->source.truncated = cut;
+        run_finish(t);
+        w = choose(t, "steady");
+        /* A program that goes on without work has steps without work. */
+        assert_non_null(
+            strstr(w.how, cut ? "6 steps from annotation" : "14 steps from annotation"));
+        kr_window_free(&w);
+        kr_timeline_free(t);
+    }
+}
+
 /* Making weights may take longer than the few steps that somebody recorded. */
 static void what_goes_before_a_marked_loop_does_not_outweigh_it(void **state)
 {
@@ -686,6 +715,7 @@ int main(void)
         cmocka_unit_test(a_counting_name_ends_in_a_number),
         cmocka_unit_test(steps_come_from_counting_annotations),
         cmocka_unit_test(steps_without_launch_times_use_the_host_interval),
+        cmocka_unit_test(marks_behind_the_cut_of_a_recording_are_no_steps),
         cmocka_unit_test(what_goes_before_a_marked_loop_does_not_outweigh_it),
         cmocka_unit_test(work_belongs_to_the_step_that_launched_it),
         cmocka_unit_test(nested_annotations_are_no_steps),
