@@ -640,7 +640,7 @@ bool kr_window_check_plain_step(const struct kr_window *w, uint64_t plain_step_n
     const double covered_ns = covered_by_steps_ns(w);
     double mean_ns;
 
-    if (!w->n_steps)
+    if (covered_ns <= 0)
         return kr_fail(
             err, KR_EARG,
             "a plain step time needs steps to compare with, and the window has none (%s)", w->how);
