@@ -66,75 +66,75 @@ static struct kr_timeline *read_recording(void)
     return t;
 }
 
+static const struct {
+    const char *option;
+    const char *words[ARGS_MAX];
+    int status;
+    uint64_t kernels, memcpys, memsets, launches, graph_launches, annotations;
+    bool complete;
+} launched[] = {
+    { "-q",
+      { "init", "kernels=2000", "copies=10", "sets=5", "return=0" },
+      0,
+      2000,
+      10,
+      5,
+      0,
+      0,
+      0,
+      true },
+    { "-q", { "init", "graph=7,500", "exit=3" }, 3, 3500, 0, 0, 0, 0, 0, true },
+    { "-q", { "init", "threads=8,1000", "_exit=0" }, 0, 8000, 0, 0, 0, 0, 0, true },
+    { "--launches",
+      { "init", "kernels=20", "graph=2,50", "return=0" },
+      0,
+      120,
+      0,
+      0,
+      20,
+      2,
+      0,
+      true },
+    { "--nvtx",
+      { "init", "push=a", "kernels=20", "pop", "return=0" },
+      0,
+      20,
+      0,
+      0,
+      20,
+      0,
+      2,
+      true },
+    { "--graph-level",
+      { "init", "graph=7,500", "kernels=9", "return=0" },
+      0,
+      16,
+      0,
+      0,
+      0,
+      0,
+      0,
+      true },
+    { "-q", { "init", "kernels=500", "sleep=900", "kill=9" }, 137, 500, 0, 0, 0, 0, 0, false },
+};
+
 static void what_was_launched_is_what_is_read(void **state)
 {
-    static const struct {
-        const char *option;
-        const char *words[ARGS_MAX];
-        int status;
-        uint64_t kernels, memcpys, memsets, launches, graph_launches, annotations;
-        bool complete;
-    } cases[] = {
-        { "-q",
-          { "init", "kernels=2000", "copies=10", "sets=5", "return=0" },
-          0,
-          2000,
-          10,
-          5,
-          0,
-          0,
-          0,
-          true },
-        { "-q", { "init", "graph=7,500", "exit=3" }, 3, 3500, 0, 0, 0, 0, 0, true },
-        { "-q", { "init", "threads=8,1000", "_exit=0" }, 0, 8000, 0, 0, 0, 0, 0, true },
-        { "--launches",
-          { "init", "kernels=20", "graph=2,50", "return=0" },
-          0,
-          120,
-          0,
-          0,
-          20,
-          2,
-          0,
-          true },
-        { "--nvtx",
-          { "init", "push=a", "kernels=20", "pop", "return=0" },
-          0,
-          20,
-          0,
-          0,
-          20,
-          0,
-          2,
-          true },
-        { "--graph-level",
-          { "init", "graph=7,500", "kernels=9", "return=0" },
-          0,
-          16,
-          0,
-          0,
-          0,
-          0,
-          0,
-          true },
-        { "-q", { "init", "kernels=500", "sleep=900", "kill=9" }, 137, 500, 0, 0, 0, 0, 0, false },
-    };
-
     (void)state;
     if (!getenv("VICTIM") || !getenv("FAKE_LIB"))
         skip();
-    for (size_t i = 0; i < KR_COUNT(cases); i++) {
+    for (size_t i = 0; i < KR_COUNT(launched); i++) {
         struct kr_timeline *t;
 
-        assert_int_equal(record(cases[i].option, cases[i].words), cases[i].status);
+        assert_int_equal(record(launched[i].option, launched[i].words), launched[i].status);
         t = read_recording();
-        assert_int_equal(t->counts.kernels, cases[i].kernels);
-        assert_int_equal(t->counts.memcpys, cases[i].memcpys);
-        assert_int_equal(t->counts.memsets, cases[i].memsets);
-        assert_int_equal(t->counts.launches, cases[i].launches);
-        assert_int_equal(t->counts.graph_launches, cases[i].graph_launches);
-        assert_int_equal(t->n_annotations, cases[i].annotations); /* of host and device */
-        assert_int_equal(kr_timeline_complete(t), cases[i].complete);
+        assert_int_equal(t->counts.kernels, launched[i].kernels);
+        assert_int_equal(t->counts.memcpys, launched[i].memcpys);
+        assert_int_equal(t->counts.memsets, launched[i].memsets);
+        assert_int_equal(t->counts.launches, launched[i].launches);
+        assert_int_equal(t->counts.graph_launches, launched[i].graph_launches);
+        assert_int_equal(t->n_annotations, launched[i].annotations); /* of host and device */
+        assert_int_equal(kr_timeline_complete(t), launched[i].complete);
         assert_non_null(kr_timeline_fact(t, "cupti"));
         kr_timeline_free(t);
     }
