@@ -73,6 +73,18 @@ void kr_build_one_kernel(struct kr_build *b, const char *name)
                              KR_V(256), KR_V(1), KR_V(1), KR_V(32), KR_V(4096), KR_V(0), KR_V(0)));
 }
 
+void kr_build_begin(struct kr_build *b, uint64_t pid, const char *name)
+{
+    kr_build_section(b, pid);
+    kr_build_one_kernel(b, name);
+}
+
+void kr_build_clock(struct kr_build *b, int64_t real_ns, int64_t raw_ns, int64_t cupti_ns)
+{
+    kr_build_chunk(b, KREACH_CLOCK,
+                   KR_FIELDS(KR_S(real_ns), KR_S(raw_ns), KR_S(cupti_ns), KR_V(40)));
+}
+
 void kr_build_events(struct kr_build *b, const struct kr_build_work *works, size_t n)
 {
     int64_t start_ns = n ? works[0].start_ns : 0;
@@ -90,22 +102,35 @@ void kr_build_events(struct kr_build *b, const struct kr_build_work *works, size
     kr_build_flush(b, KREACH_EVENTS);
 }
 
+void kr_build_event(struct kr_build *b, uint32_t site, int64_t start_ns, uint64_t dur_ns,
+                    uint32_t correlation)
+{
+    kr_build_events(b, &(struct kr_build_work){ 0, site, start_ns, dur_ns, correlation }, 1);
+}
+
+static void end_cleanly(struct kr_build *b)
+{
+    kr_build_chunk(b, KREACH_END, KR_FIELDS(KR_V(KREACH_END_EXIT), KR_T("")));
+}
+
 void kr_build_end(struct kr_build *b, uint64_t kernels)
 {
     kr_build_chunk(b, KREACH_TOTALS, KR_FIELDS(KR_V(KREACH_TOTAL_KERNELS), KR_V(kernels)));
-    kr_build_chunk(b, KREACH_END, KR_FIELDS(KR_V(KREACH_END_EXIT), KR_T("")));
+    end_cleanly(b);
+}
+
+void kr_build_recorder(struct kr_build *b, const struct kr_field *facts)
+{
+    kr_build_section(b, 9);
+    kr_build_chunk(b, KREACH_INFO, facts);
+    end_cleanly(b);
 }
 
 void kr_build_process(struct kr_build *b, uint64_t pid, const char *name, size_t n)
 {
-    kr_build_section(b, pid);
-    kr_build_one_kernel(b, name);
-    for (size_t i = 0; i < n; i++) {
-        struct kr_build_work work = { .start_ns = (int64_t)(i + 1) * 1000, .dur_ns = 100 };
-
-        work.correlation = (uint32_t)i + 1;
-        kr_build_events(b, &work, 1);
-    }
+    kr_build_begin(b, pid, name);
+    for (size_t i = 1; i <= n; i++)
+        kr_build_event(b, 0, (int64_t)i * 1000, 100, (uint32_t)i);
     kr_build_end(b, n);
 }
 

@@ -39,6 +39,12 @@ void kr_build_section(struct kr_build *b, uint64_t pid);
 /** One named, described device 0, one track 0 (context 1, stream 7) and one kernel site 0. */
 void kr_build_one_kernel(struct kr_build *b, const char *name);
 
+/** The beginning of most sections: kr_build_section and kr_build_one_kernel. */
+void kr_build_begin(struct kr_build *b, uint64_t pid, const char *name);
+
+/** One CLOCK chunk: what the three clocks said within 40 ns. */
+void kr_build_clock(struct kr_build *b, int64_t real_ns, int64_t raw_ns, int64_t cupti_ns);
+
 struct kr_build_work {
     uint32_t track, site;
     int64_t start_ns;
@@ -49,8 +55,15 @@ struct kr_build_work {
 /** One EVENTS chunk. */
 void kr_build_events(struct kr_build *b, const struct kr_build_work *works, size_t n);
 
+/** One EVENTS chunk of one event, on track 0. */
+void kr_build_event(struct kr_build *b, uint32_t site, int64_t start_ns, uint64_t dur_ns,
+                    uint32_t correlation);
+
 /** Ends a section: totals (kernels only) and a clean end. */
 void kr_build_end(struct kr_build *b, uint64_t kernels);
+
+/** The section of a recorder, process 9: facts (names and values) and a clean end, no work. */
+void kr_build_recorder(struct kr_build *b, const struct kr_field *facts);
 
 /** A section of process `pid` with n kernels named `name`, 100 ns each, one every 1000 ns. */
 void kr_build_process(struct kr_build *b, uint64_t pid, const char *name, size_t n);
