@@ -104,6 +104,11 @@ void run_event(struct kr_timeline *t, uint16_t track, uint32_t site, int64_t sta
     run_launch(t, track, site, start_ns, dur_ns, KR_LEAD_UNKNOWN);
 }
 
+void run_work(struct kr_timeline *t, const char *name, int64_t start_ns, uint64_t dur_ns)
+{
+    run_event(t, run_track(t, 0, 7), run_kernel(t, name), start_ns, dur_ns);
+}
+
 void run_annotation(struct kr_timeline *t, const char *thread, const char *name, int64_t start_ns,
                     uint64_t dur_ns)
 {

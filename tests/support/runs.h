@@ -48,6 +48,9 @@ void run_launch(struct kr_timeline *t, uint16_t track, uint32_t site, int64_t st
 void run_event(struct kr_timeline *t, uint16_t track, uint32_t site, int64_t start_ns,
                uint64_t dur_ns);
 
+/* A kernel without an op on stream 7 of device 0. */
+void run_work(struct kr_timeline *t, const char *name, int64_t start_ns, uint64_t dur_ns);
+
 void run_annotation(struct kr_timeline *t, const char *thread, const char *name, int64_t start_ns,
                     uint64_t dur_ns);
 
