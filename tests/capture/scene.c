@@ -111,17 +111,27 @@ static bool has_begun_a_file(const char *folder)
     return begun;
 }
 
+static bool may_count(const struct scene *scene, const struct outcome *o)
+{
+    char path[300];
+
+    if (scene->kill_from == KILL_FROM_FILE)
+        return has_begun_a_file(o->folder);
+    snprintf(path, sizeof path, "%s/ready", o->folder);
+    return scene->kill_from == KILL_FROM_START || access(path, F_OK) == 0;
+}
+
 /* Waits; sends the scene's signal when it is time, SIGKILL when the run has hung. */
 static void wait_for(const struct scene *scene, struct outcome *o, pid_t pid)
 {
     const double start = now_s();
     const double limit = scene->timeout_s ? scene->timeout_s : 60;
-    bool counting = !scene->kill_counts_from_file;
+    bool counting = false;
     bool sent = scene->kill_after_us == 0;
     double from = start;
 
     while (waitpid(pid, &o->status, WNOHANG) == 0) {
-        if (!counting && has_begun_a_file(o->folder)) {
+        if (!sent && !counting && may_count(scene, o)) {
             counting = true;
             from = now_s();
         }

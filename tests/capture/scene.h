@@ -6,17 +6,20 @@
 
 #include <stdbool.h>
 
+/* From the start of the process, its first byte on disk, or its "ready". */
+enum kill_from { KILL_FROM_START, KILL_FROM_FILE, KILL_FROM_READY };
+
 /* A run to make. Zeroed fields take the plain choice. */
 struct scene {
-    const char *fake;           /* settings of the fake libraries */
-    const char *options;        /* KREACH_OPTIONS */
-    const char *ops;            /* the victim's arguments, separated by spaces */
-    const char *env;            /* "NAME=VALUE" pairs, separated by spaces; "NAME" alone unsets */
-    bool rival;                 /* the program that is a CUPTI client itself */
-    bool no_preload;            /* found by CUDA_INJECTION64_PATH alone */
-    unsigned kill_after_us;     /* SIGKILL then, counted from the start; 0 = never */
-    bool kill_counts_from_file; /* from when the process has begun a file */
-    int signal;                 /* with kill_after_us: this signal instead */
+    const char *fake;       /* settings of the fake libraries */
+    const char *options;    /* KREACH_OPTIONS */
+    const char *ops;        /* the victim's arguments, separated by spaces */
+    const char *env;        /* "NAME=VALUE" pairs, separated by spaces; "NAME" alone unsets */
+    bool rival;             /* the program that is a CUPTI client itself */
+    bool no_preload;        /* found by CUDA_INJECTION64_PATH alone */
+    unsigned kill_after_us; /* SIGKILL then, counted as kill_from says; 0 = never */
+    enum kill_from kill_from;
+    int signal;                     /* with kill_after_us: this signal instead */
     unsigned long file_limit_bytes; /* RLIMIT_FSIZE */
     unsigned timeout_s;             /* default 60: then the run has hung */
 };

@@ -41,7 +41,7 @@ static void steps_are_recorded_and_left_alone_by_turns(void **state)
     }
     /* All steps are marked, and of those in the gaps nothing else is recorded. */
     assert_int_equal(f->totals[KREACH_TOTAL_RANGES], 1450);
-    assert_true(f->kernels > 400 && f->kernels < 1100);
+    assert_true(f->kernels > 400 && f->kernels <= 1450 - 9 * 8);
     assert_int_equal(f->launches, 2 * f->kernels);
     assert_true(kreach_read_info(f, "step_range", label, sizeof label));
     assert_string_equal(label, "lap *");
@@ -49,22 +49,22 @@ static void steps_are_recorded_and_left_alone_by_turns(void **state)
 }
 
 /*
- * Twenty laps of 60 ms end inside the first stretch without recording, which begins with one of the
- * laps 13 to 19, for eight of them.
+ * Nineteen laps end inside the first stretch without recording: steps are known after 5 laps, that
+ * stretch begins eight later, and it lasts for eight more. Our thread may come half a second late.
  */
+#define LOOP "init laps=19,150 "
 
 /* What comes after the loop is recorded again. */
 static void a_program_that_leaves_its_loop_is_recorded_again(void **state)
 {
-    struct outcome *o =
-        scene_run(&(struct scene){ .options = "calibrate,flush=0.05",
-                                   .ops = "init laps=20,60 sleep=2500 kernels=48 return=0" });
+    struct outcome *o = scene_run(&(struct scene){ .options = "calibrate,flush=0.05",
+                                                   .ops = LOOP "open kernels=48 return=0" });
     struct read_file *f = scene_file(o);
 
     (void)state;
     assert_true(scene_exited(o, 0));
     assert_int_equal(f->n_gaps, 1);
-    assert_true(f->kernels < 20 + 48);
+    assert_true(f->kernels < 19 + 48);
     assert_int_equal(kernels_of(f, "kernel_1_"), 3);
     assert_int_equal(kernels_of(f, "kernel_15_"), 3);
     scene_free(o);
@@ -72,8 +72,8 @@ static void a_program_that_leaves_its_loop_is_recorded_again(void **state)
 
 static void a_program_that_ends_amid_a_gap_says_so(void **state)
 {
-    struct outcome *o = scene_run(
-        &(struct scene){ .options = "calibrate,flush=0.05", .ops = "init laps=20,60 _exit=0" });
+    struct outcome *o =
+        scene_run(&(struct scene){ .options = "calibrate,flush=0.05", .ops = LOOP "_exit=0" });
     struct read_file *f = scene_file(o);
 
     (void)state;
@@ -82,7 +82,7 @@ static void a_program_that_ends_amid_a_gap_says_so(void **state)
     assert_int_equal(f->n_gaps, 1);
     assert_int_equal(f->gaps[0].kind, KREACH_GAP_CALIBRATE);
     assert_true(f->gaps[0].to_ns > f->gaps[0].from_ns);
-    assert_int_equal(f->totals[KREACH_TOTAL_RANGES], 20);
+    assert_int_equal(f->totals[KREACH_TOTAL_RANGES], 19);
     scene_free(o);
 }
 
@@ -93,7 +93,7 @@ static void another_client_ends_the_turns(void **state)
     struct outcome *o = scene_run(&(struct scene){
         .rival = true,
         .options = "calibrate,flush=0.05",
-        .ops = "init laps=20,60 rival enable kernels=16 unrival laps=400,4 kernels=16 return=0" });
+        .ops = LOOP "rival enable kernels=16 unrival laps=400,4 kernels=16 return=0" });
     struct read_file *f = scene_file(o);
     unsigned calibrating = 0;
 
@@ -111,7 +111,7 @@ static void a_refusal_to_go_on_is_said_and_the_rest_is_a_gap(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){ .fake = "enable_again=8",
                                                    .options = "calibrate,flush=0.05",
-                                                   .ops = "init laps=40,60 return=0" });
+                                                   .ops = "init laps=40,100 return=0" });
     struct read_file *f = scene_file(o);
 
     (void)state;
@@ -120,7 +120,7 @@ static void a_refusal_to_go_on_is_said_and_the_rest_is_a_gap(void **state)
     assert_int_equal(f->n_gaps, 1);
     assert_int_equal(f->gaps[0].kind, KREACH_GAP_CALIBRATE);
     assert_true(f->gaps[0].to_ns - f->gaps[0].from_ns > 1000000000);
-    assert_true(f->kernels < 20);
+    assert_true(f->kernels < 30);
     scene_free(o);
 }
 

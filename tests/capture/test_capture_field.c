@@ -240,7 +240,7 @@ static void a_window_that_cannot_be_ended_does_not_hold_the_program(void **state
 
     (void)state;
     assert_true(scene_exited(o, 9));
-    assert_true(o->seconds < 4);
+    assert_true(o->seconds < 15);
     assert_non_null(strstr(o->stderr_text, "did not answer"));
     scene_free(o);
 }

@@ -11,6 +11,9 @@
  *   perlap=K          the next laps have K kernels each
  *   threads=T,N       T threads with N kernels each
  *   sleep=MS sync reload profstart profstop
+ *   open shut         waits until kernels are recorded; until nothing is
+ *   recorded=N        waits until that many kernels are in its own recording, and promised
+ *   ready             makes a file "ready" in the current folder
  *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
  *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
  *   storm=N           N children that exit at once, while a thread launches
@@ -33,6 +36,8 @@
  */
 #include "fake_cuda.h"
 #include "fake_nvtx.h"
+#include "kreach_format.h"
+#include "kreach_read.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -117,6 +122,8 @@ static void rival_register(bool direct)
     real(rival_request, rival_complete);
 }
 #endif
+
+#define WAIT_MS_MAX 30000
 
 static uint32_t device;
 static uint32_t duration_ns = 500;
@@ -337,17 +344,49 @@ static void close_all(bool reuse)
     }
 }
 
-static void complain_about_parts(void)
+/* The first descriptor above `after` that is a recording, and its path; 0 = none. */
+static int find_part(int after, char *path, size_t room)
 {
     char link[64];
+
+    for (int fd = after + 1; fd < 1024; fd++) {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+        const ssize_t len = readlink(link, path, room - 1);
+        if (len > 5 && memcmp(path + len - 5, ".part", 5) == 0) {
+            path[len] = '\0';
+            return fd;
+        }
+    }
+    return 0;
+}
+
+static void complain_about_parts(void)
+{
     char path[4096];
 
-    for (int fd = 3; fd < 1024; fd++) {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-        const ssize_t len = readlink(link, path, sizeof path - 1);
-        if (len > 5 && memcmp(path + len - 5, ".part", 5) == 0)
-            fprintf(stderr, "victim: descriptor %d is a recording\n", fd);
+    for (int fd = find_part(2, path, sizeof path); fd; fd = find_part(fd, path, sizeof path))
+        fprintf(stderr, "victim: descriptor %d is a recording\n", fd);
+}
+
+static bool has_recorded(unsigned n)
+{
+    static struct read_file file;
+    char path[4096];
+
+    return find_part(2, path, sizeof path) && kreach_read(path, &file) && file.kernels >= n &&
+           file.totals[KREACH_TOTAL_KERNELS] >= n;
+}
+
+/* How far recording has come decides what comes next, however busy the machine is. */
+static void wait_for_recording(const char *op, unsigned n)
+{
+    for (unsigned ms = 0; ms < WAIT_MS_MAX; ms++) {
+        if (!strcmp(op, "open") ? fake_records(true)
+                                : (!strcmp(op, "shut") ? !fake_records(false) : has_recorded(n)))
+            return;
+        usleep(1000);
     }
+    fprintf(stderr, "victim: waited for %s=%u in vain\n", op, n);
 }
 
 static void leave(const char *op, int status)
@@ -451,6 +490,10 @@ static void wait_a_bit(const char *op, unsigned n)
         cuCtxSynchronize();
     else if (!strcmp(op, "kill"))
         raise((int)n);
+    else if (!strcmp(op, "open") || !strcmp(op, "shut") || !strcmp(op, "recorded"))
+        wait_for_recording(op, n);
+    else if (!strcmp(op, "ready"))
+        close(open("ready", O_WRONLY | O_CREAT, 0666));
     while (!strcmp(op, "hang"))
         pause();
 }

@@ -267,3 +267,10 @@ void fake_profiler(bool start)
     if (t)
         t->profiler(start);
 }
+
+bool fake_records(bool kernels)
+{
+    const struct fake_tracer *t = atomic_load(&tracer);
+
+    return t && t->records(kernels);
+}

@@ -48,6 +48,9 @@ void fake_reload_modules(void);
 /** cudaProfilerStart and cudaProfilerStop. */
 void fake_profiler(bool start);
 
+/** True while CUPTI records kernels, or with kernels false: anything. */
+bool fake_records(bool kernels);
+
 /** A setting's number, or `otherwise` when FAKE does not name it. */
 long fake_setting(const char *key, long otherwise);
 
@@ -59,6 +62,7 @@ struct fake_tracer {
     void (*launched)(const struct fake_work *work);
     void (*profiler)(bool start);
     void (*version_asked)(void); /* cuDriverGetVersion ends */
+    bool (*records)(bool kernels);
 };
 void fake_set_tracer(const struct fake_tracer *tracer);
 

@@ -491,9 +491,20 @@ static void profiler(bool start)
                                  &call);
 }
 
+static bool records(bool kernels)
+{
+    bool on = false;
+
+    acquire("a question of the test");
+    for (uint32_t kind = 0; kind < KINDS; kind++)
+        on |= enabled[kind] && (!kernels || kind == CUPTI_KIND_CONCURRENT_KERNEL);
+    release();
+    return on;
+}
+
 __attribute__((constructor)) static void on_load(void)
 {
-    static const struct fake_tracer tracer = { launched, profiler, version_asked };
+    static const struct fake_tracer tracer = { launched, profiler, version_asked, records };
     pthread_mutexattr_t attr;
 
     pthread_mutexattr_init(&attr);
