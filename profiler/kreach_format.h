@@ -43,7 +43,7 @@ enum kreach_chunk_type {
     KREACH_HEAD = 1,
     /* Pairs of text: key, value. May appear again; the last value of a key counts. Keys: command,
        cwd, host, kernel, driver, cupti, cupti_path, cuda, options, version, rank, started_ns
-       (REALTIME), error (why CUPTI could not record in this process), ...
+       (REALTIME), failed (why CUPTI could not record in this process), ...
        The section that `kreach record` itself puts first has "recorder" = its version and
        "sections" = how many sections follow. */
     KREACH_INFO = 2,

@@ -47,7 +47,7 @@ static void note_info(struct kr_section *s, struct kr_cursor *c)
     struct kr_text key, value;
 
     while (kr_section_info(c, &key, &value)) {
-        if (kr_text_is(key, "error"))
+        if (kr_text_is(key, "failed"))
             s->error = value;
         else if (kr_text_is(key, "recorder"))
             s->is_recorder = true;

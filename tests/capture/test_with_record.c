@@ -116,6 +116,40 @@ static void work_of_which_no_record_came_is_a_failure(void **state)
     }
 }
 
+/* A program that CUPTI does not serve runs as ever; only its success is not ours. */
+static void a_refusal_of_cupti_is_told_and_is_status_4(void **state)
+{
+    static const struct {
+        const char *fake, *cupti, *script;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "subscribe=35", "", "$VICTIM init kernels=10 return=0", 4, "NVreg_RestrictProfiling" },
+        { "subscribe=15", "", "$VICTIM init kernels=10 return=0", 4, "does not fit the driver" },
+        { "enable=27", "", "$VICTIM init kernels=10 return=0", 4, "not supported on this device" },
+        { "version=17", "", "$VICTIM init kernels=10 return=0", 4, "is older than CUDA 11.8" },
+        { "a=1", "/none.so", "$VICTIM init kernels=10 return=0", 4, "cannot load KREACH_CUPTI" },
+        { "subscribe=39,other=nsys", "", "$VICTIM init kernels=10 return=0", 4, "nsys" },
+        { "subscribe=35", "", "$VICTIM init kernels=10 return=3", 3, "NVreg_RestrictProfiling" },
+    };
+    char text[4096];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("FAKE", cases[i].fake, 1);
+        setenv("KREACH_CUPTI", cases[i].cupti, 1);
+        const int status = record(cases[i].script, text, sizeof text);
+        unsetenv("FAKE");
+        unsetenv("KREACH_CUPTI");
+        const char *verdict = strstr(text, "kreach: nothing was recorded: ");
+        if (status != cases[i].status || !verdict || !strstr(verdict, cases[i].says))
+            print_error("%s: status %d\n%s", cases[i].fake, status, text);
+        assert_int_equal(status, cases[i].status);
+        assert_non_null(verdict);
+        assert_non_null(strstr(verdict, cases[i].says));
+    }
+}
+
 static bool doctor_says(const char *what)
 {
     char command[1000];
@@ -141,6 +175,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_without_a_byte_is_no_damage),
         cmocka_unit_test(another_tool_in_the_way_is_named),
+        cmocka_unit_test(a_refusal_of_cupti_is_told_and_is_status_4),
         cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),
         cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };

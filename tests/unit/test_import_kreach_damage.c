@@ -374,7 +374,7 @@ static const struct {
     struct kr_field fields[5];
     const char *told;
 } empties[] = {
-    { KREACH_INFO, { KR_T("error"), KR_T("CUPTI wants a newer driver") }, "wants a newer driver" },
+    { KREACH_INFO, { KR_T("failed"), KR_T("CUPTI wants a newer driver") }, "wants a newer driver" },
     { KREACH_GAP, { GAP(KREACH_GAP_BUSY) }, "nsys" },
     { KREACH_GAP, { GAP(KREACH_GAP_WINDOW) }, "no device work" },
 };

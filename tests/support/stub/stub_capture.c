@@ -117,7 +117,7 @@ __attribute__((constructor)) static void start(void)
     if (asked("busy"))
         kr_build_chunk(&b, KREACH_GAP, KR_FIELDS(KR_V(4), KR_S(0), KR_S(0), KR_T("nsys")));
     else if (asked("refused"))
-        kr_build_chunk(&b, KREACH_INFO, KR_FIELDS(KR_T("error"), KR_T("CUPTI is too old")));
+        kr_build_chunk(&b, KREACH_INFO, KR_FIELDS(KR_T("failed"), KR_T("CUPTI is too old")));
     else if (!plain && !asked("window"))
         put_work(&b);
     if (asked("ranges"))
