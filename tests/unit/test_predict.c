@@ -107,7 +107,7 @@ static void set_steps(struct run *run, size_t n, const int64_t *durations_ns)
     run->window.n_steps = n;
 }
 
-/* Reads entries (the inside of the list) and predicts. */
+/* Reads entries (the inside of the list, with ' for ") and predicts. */
 static bool try_predict(const struct run *run, const char *entries,
                         const struct kr_predict_options *opt, struct kr_predict_result *out,
                         struct kr_err *err)
@@ -120,7 +120,9 @@ static bool try_predict(const struct run *run, const char *entries,
     bool ok;
 
     snprintf(text, sizeof text,
-             "{\"schema\": \"kreach.sigma\", \"schema_version\": 1, \"entries\": [\n%s]}", entries);
+             "{'schema': 'kreach.sigma', 'schema_version': 1, 'entries': [\n%s]}", entries);
+    for (char *quote = strchr(text, '\''); quote; quote = strchr(quote, '\''))
+        *quote = '"';
     if (!kr_sigma_read_mem("s.json", text, strlen(text), &sigma, err))
         fail_msg("%s", err->msg);
     ok = kr_predict_run(&in, &sigma, opt ? opt : &none, out, err);
@@ -137,15 +139,6 @@ static struct kr_predict_result predict(const struct run *run, const char *entri
     if (!try_predict(run, entries, opt, &r, &err))
         fail_msg("%s", err.msg);
     return r;
-}
-
-static const struct kr_prediction *mode_of(const struct kr_predict_result *r,
-                                           enum kr_predict_mode mode)
-{
-    for (size_t i = 0; i < r->n_predictions; i++)
-        if (r->predictions[i].mode == mode)
-            return &r->predictions[i];
-    return NULL;
 }
 
 static bool warns(const struct kr_predict_result *r, const char *piece)
@@ -194,23 +187,21 @@ static void the_articles_projection_is_the_win_rate_mode(void **state)
 
     (void)state;
     open_recommender(&run);
-    r = predict(&run,
-                "{\"select\": {\"class\": \"addressable\"}, \"sigma\": 1.552, "
-                "\"win_rate\": 0.417}",
+    r = predict(&run, "{'select': {'class': 'addressable'}, 'sigma': 1.552, 'win_rate': 0.417}",
                 NULL);
     assert_string_equal(r.denominator, "window wall");
     assert_int_equal(r.n_predictions, 4);
-    p = mode_of(&r, KR_PREDICT_WIN_RATE);
+    p = kr_predict_find(&r, KR_PREDICT_WIN_RATE);
     assert_near(100 * p->saved, 8.63, 0.005);
     assert_near(p->speedup, 1 / (1 - 0.582 * w * f), 1e-12);
     /* Two kernels, each won or not: the mean hides 0, 7.4, 13.3 or 20.7 %. */
     assert_near(p->outcome_sd, sqrt(w * (1 - w)) * f * hypot(0.374, 0.208), 1e-12);
-    p = mode_of(&r, KR_PREDICT_PER_KERNEL);
+    p = kr_predict_find(&r, KR_PREDICT_PER_KERNEL);
     assert_near(p->saved, 0.582 * f, 1e-12);
     assert_near(p->saved_of_busy, 0.582 / 0.9 * f, 1e-12);
     assert_true(isnan(p->outcome_sd));
-    assert_near(mode_of(&r, KR_PREDICT_CEILING)->speedup, 2.39, 0.005);
-    assert_near(mode_of(&r, KR_PREDICT_CEILING_ALL)->saved, 0.582, 1e-12);
+    assert_near(kr_predict_find(&r, KR_PREDICT_CEILING)->speedup, 2.39, 0.005);
+    assert_near(kr_predict_find(&r, KR_PREDICT_CEILING_ALL)->saved, 0.582, 1e-12);
     kr_predict_free(&r);
     close_run(&run);
 }
@@ -222,15 +213,16 @@ static void win_rate_mode_needs_a_win_rate_and_takes_one_for_the_rest(void **sta
 
     (void)state;
     open_recommender(&run);
-    r = predict(&run, "{\"select\": {\"family\": \"embedding\"}, \"sigma\": 2}", NULL);
-    assert_null(mode_of(&r, KR_PREDICT_WIN_RATE));
+    r = predict(&run, "{'select': {'family': 'embedding'}, 'sigma': 2}", NULL);
+    assert_null(kr_predict_find(&r, KR_PREDICT_WIN_RATE));
     kr_predict_free(&r);
     r = predict(&run,
-                "{\"select\": {\"family\": \"embedding\"}, \"sigma\": 2},"
-                "{\"select\": {\"family\": \"elementwise\"}, \"sigma\": 4, \"win_rate\": 0.25}",
+                "{'select': {'family': 'embedding'}, 'sigma': 2},"
+                "{'select': {'family': 'elementwise'}, 'sigma': 4, 'win_rate': 0.25}",
                 NULL);
-    assert_near(mode_of(&r, KR_PREDICT_WIN_RATE)->saved, 0.374 / 2 + 0.208 * 0.75 * 0.25, 1e-12);
-    assert_near(mode_of(&r, KR_PREDICT_PER_KERNEL)->saved, 0.374 / 2 + 0.208 * 0.75, 1e-12);
+    assert_near(kr_predict_find(&r, KR_PREDICT_WIN_RATE)->saved, 0.374 / 2 + 0.208 * 0.75 * 0.25,
+                1e-12);
+    assert_near(kr_predict_find(&r, KR_PREDICT_PER_KERNEL)->saved, 0.374 / 2 + 0.208 * 0.75, 1e-12);
     assert_near(r.parts[1].saved_win, 0.208 * 0.75 * 0.25, 1e-12);
     kr_predict_free(&r);
     close_run(&run);
@@ -254,8 +246,8 @@ static void idle_dilutes_the_gain_and_forgetting_it_is_shown(void **state)
                                .cls = KR_OPTIMAL,
                                .count = 1,
                                .exclusive_ns = 729960 }); /* busy = 77 % */
-    r = predict(&run, "{\"select\": {\"kernel\": \"skinny\"}, \"sigma\": 4.4}", NULL);
-    p = mode_of(&r, KR_PREDICT_PER_KERNEL);
+    r = predict(&run, "{'select': {'kernel': 'skinny'}, 'sigma': 4.4}", NULL);
+    p = kr_predict_find(&r, KR_PREDICT_PER_KERNEL);
     assert_near(100 * p->saved, 3.09, 0.005);
     assert_near(100 * (p->speedup - 1), 3.19, 0.005);
     assert_near(100 * (kr_predict_speedup(p->saved_of_busy) - 1), 4.19, 0.005);
@@ -263,7 +255,7 @@ static void idle_dilutes_the_gain_and_forgetting_it_is_shown(void **state)
     assert_false(warns(&r, "idles"));
     kr_predict_free(&r);
     run.account.time.wall_ns *= 2;
-    r = predict(&run, "{\"select\": {\"kernel\": \"skinny\"}, \"sigma\": 4.4}", NULL);
+    r = predict(&run, "{'select': {'kernel': 'skinny'}, 'sigma': 4.4}", NULL);
     assert_true(warns(&r, "the GPU idles for 61.5 % of the window wall"));
     kr_predict_free(&r);
     close_run(&run);
@@ -278,10 +270,10 @@ static void a_loss_is_negative_and_counted(void **state)
     (void)state;
     open_recommender(&run);
     r = predict(&run,
-                "{\"select\": {\"op\": \"aten::mm\"}, \"sigma\": 0.97},"
-                "{\"select\": {\"op\": \"aten::relu\"}, \"sigma\": 2}",
+                "{'select': {'op': 'aten::mm'}, 'sigma': 0.97},"
+                "{'select': {'op': 'aten::relu'}, 'sigma': 2}",
                 NULL);
-    p = mode_of(&r, KR_PREDICT_PER_KERNEL);
+    p = kr_predict_find(&r, KR_PREDICT_PER_KERNEL);
     assert_near(r.parts[0].saved, 0.318 * (1 - 1 / 0.97), 1e-12);
     assert_true(r.parts[0].saved < 0);
     assert_near(p->saved, 0.318 * (1 - 1 / 0.97) + 0.104, 1e-12);
@@ -298,17 +290,17 @@ static void ranges_go_through_to_the_sum(void **state)
 
     (void)state;
     open_recommender(&run);
-    r = predict(&run,
-                "{\"select\": {\"op\": \"aten::embedding_bag\"}, \"sigma\": {\"lo\": 0.8, \"hi\": "
-                "\"inf\"}}, {\"select\": {\"op\": \"aten::relu\"}, \"sigma\": {\"samples\": [2, 4, "
-                "5]}, \"win_rate\": 0.5}",
-                NULL);
-    p = mode_of(&r, KR_PREDICT_PER_KERNEL);
+    r = predict(
+        &run,
+        "{'select': {'op': 'aten::embedding_bag'}, 'sigma': {'lo': 0.8, 'hi': 'inf'}},"
+        "{'select': {'op': 'aten::relu'}, 'sigma': {'samples': [2, 4, 5]}, 'win_rate': 0.5}",
+        NULL);
+    p = kr_predict_find(&r, KR_PREDICT_PER_KERNEL);
     assert_near(p->saved_lo, 0.374 * -0.25 + 0.208 * 0.5, 1e-12);
     assert_near(p->saved, 0.374 * (1 - 0.625) + 0.208 * 0.75, 1e-12);
     assert_near(p->saved_hi, 0.374 + 0.208 * 0.8, 1e-12);
     assert_near(p->speedup_hi, 1 / (1 - 0.374 - 0.208 * 0.8), 1e-12);
-    p = mode_of(&r, KR_PREDICT_WIN_RATE);
+    p = kr_predict_find(&r, KR_PREDICT_WIN_RATE);
     assert_near(p->saved_lo, 0.374 * -0.25 + 0.208 * 0.25, 1e-12);
     assert_near(p->saved_hi, 0.374 + 0.208 * 0.4, 1e-12);
     kr_predict_free(&r);
@@ -325,26 +317,26 @@ static void a_group_is_one_unit_with_its_launch_counts(void **state)
     open_recommender(&run);
     set_steps(&run, 4, steps);
     r = predict(&run,
-                "{\"select\": {\"op\": \"aten::e*\"}, \"sigma\": 6.917, \"win_rate\": 0.5, "
-                "\"group\": {\"launches_after\": 1}},"
-                "{\"select\": {\"class\": \"addressable\"}, \"sigma\": 2, \"group\": true}",
+                "{'select': {'op': 'aten::e*'}, 'sigma': 6.917, 'win_rate': 0.5,"
+                " 'group': {'launches_after': 1}},"
+                "{'select': {'class': 'addressable'}, 'sigma': 2, 'group': true}",
                 NULL);
     assert_near(r.parts[0].launches_before, 2, 0);
     assert_near(r.parts[0].launches_after, 1, 0);
     assert_near(100 * r.parts[0].saved, 32.0, 0.05);
     assert_near(r.parts[1].launches_before, 5, 0);
     assert_near(r.parts[1].launches_after, 5, 0);
-    assert_near(mode_of(&r, KR_PREDICT_WIN_RATE)->outcome_sd, 0.5 * r.parts[0].saved, 1e-12);
+    assert_near(kr_predict_find(&r, KR_PREDICT_WIN_RATE)->outcome_sd, 0.5 * r.parts[0].saved,
+                1e-12);
     kr_predict_free(&r);
     /* Two kernels in one group win or lose together. */
     r = predict(&run,
-                "{\"select\": {\"class\": \"addressable\"}, \"sigma\": 2, \"win_rate\": 0.5, "
-                "\"group\": true}",
+                "{'select': {'class': 'addressable'}, 'sigma': 2, 'win_rate': 0.5, 'group': true}",
                 NULL);
-    assert_near(mode_of(&r, KR_PREDICT_WIN_RATE)->outcome_sd, 0.5 * 0.582 / 2, 1e-12);
+    assert_near(kr_predict_find(&r, KR_PREDICT_WIN_RATE)->outcome_sd, 0.5 * 0.582 / 2, 1e-12);
     kr_predict_free(&r);
     run.window.n_steps = 0;
-    r = predict(&run, "{\"select\": {\"op\": \"aten::e*\"}, \"sigma\": 2, \"group\": true}", NULL);
+    r = predict(&run, "{'select': {'op': 'aten::e*'}, 'sigma': 2, 'group': true}", NULL);
     assert_true(isnan(r.parts[0].launches_before));
     kr_predict_free(&r);
     close_run(&run);
@@ -358,9 +350,9 @@ static void the_first_entry_wins_and_shadowed_time_is_told(void **state)
     (void)state;
     open_recommender(&run);
     r = predict(&run,
-                "{\"select\": {\"family\": \"embedding\"}, \"sigma\": 2},\n"
-                "{\"select\": {\"class\": \"addressable\"}, \"sigma\": \"inf\"},\n"
-                "{\"select\": {\"kernel\": \"*Bag*\"}, \"sigma\": 3}",
+                "{'select': {'family': 'embedding'}, 'sigma': 2},\n"
+                "{'select': {'class': 'addressable'}, 'sigma': 'inf'},\n"
+                "{'select': {'kernel': '*Bag*'}, 'sigma': 3}",
                 NULL);
     assert_int_equal(r.parts[0].exclusive_ns, 374000);
     assert_int_equal(r.parts[0].shadowed_ns, 0);
@@ -368,7 +360,7 @@ static void the_first_entry_wins_and_shadowed_time_is_told(void **state)
     assert_int_equal(r.parts[1].count, 20);
     assert_int_equal(r.parts[1].shadowed_ns, 374000);
     assert_int_equal(r.parts[2].exclusive_ns, 0);
-    assert_near(mode_of(&r, KR_PREDICT_PER_KERNEL)->saved, 0.187 + 0.208, 1e-12);
+    assert_near(kr_predict_find(&r, KR_PREDICT_PER_KERNEL)->saved, 0.187 + 0.208, 1e-12);
     assert_true(warns(&r, "s.json:3: entry 'class=addressable' also matches 0.374 ms"));
     kr_predict_free(&r);
     close_run(&run);
@@ -381,20 +373,20 @@ static const struct {
     const char *select;
     uint64_t exclusive_ns;
 } selections[] = {
-    { "\"kernel\": \"k?_*\"", 1111 },
-    { "\"kernel\": \"k1_norm\"", 1 },
-    { "\"family\": \"norm\"", 11 },
-    { "\"class\": \"overhead\"", 1000 },
-    { "\"origin\": \"vendor\"", 110 },
-    { "\"op\": \"aten::*norm\"", 11 },
-    { "\"op\": \"*\"", 1111 },
-    { "\"annotation\": \"decode #*\"", 101 },
-    { "\"grid\": [132]", 10 },
-    { "\"grid\": [132, 1, 1]", 10 },
-    { "\"grid\": [132, 2]", 100 },
-    { "\"block\": [256]", 1 },
-    { "\"family\": \"norm\", \"origin\": \"vendor\"", 10 },
-    { "\"kernel\": \"*gemm\", \"annotation\": \"decode*\", \"grid\": [132, 2, 1]", 100 },
+    { "'kernel': 'k?_*'", 1111 },
+    { "'kernel': 'k1_norm'", 1 },
+    { "'family': 'norm'", 11 },
+    { "'class': 'overhead'", 1000 },
+    { "'origin': 'vendor'", 110 },
+    { "'op': 'aten::*norm'", 11 },
+    { "'op': '*'", 1111 },
+    { "'annotation': 'decode #*'", 101 },
+    { "'grid': [132]", 10 },
+    { "'grid': [132, 1, 1]", 10 },
+    { "'grid': [132, 2]", 100 },
+    { "'block': [256]", 1 },
+    { "'family': 'norm', 'origin': 'vendor'", 10 },
+    { "'kernel': '*gemm', 'annotation': 'decode*', 'grid': [132, 2, 1]", 100 },
 };
 
 static void open_sample(struct run *run)
@@ -454,7 +446,7 @@ static void each_condition_narrows_the_selection(void **state)
         struct kr_predict_result r;
         char entry[256];
 
-        snprintf(entry, sizeof entry, "{\"select\": {%s}, \"sigma\": 2}", selections[i].select);
+        snprintf(entry, sizeof entry, "{'select': {%s}, 'sigma': 2}", selections[i].select);
         r = predict(&run, entry, NULL);
         if (r.parts[0].exclusive_ns != selections[i].exclusive_ns)
             fail_msg("%s takes %llu ns", selections[i].select,
@@ -467,18 +459,17 @@ static void each_condition_narrows_the_selection(void **state)
 static const struct {
     const char *select, *message;
 } mistakes[] = {
-    { "\"family\": \"nrom\"", "unknown family 'nrom'; did you mean 'norm'?" },
-    { "\"family\": \"zzzzzzzz\"", "unknown family 'zzzzzzzz'" },
-    { "\"class\": \"adressable\"", "unknown class 'adressable'; did you mean 'addressable'?" },
-    { "\"origin\": \"vendro\"", "unknown origin 'vendro'; did you mean 'vendor'?" },
-    { "\"rule\": \"no-such-rule-at-all\"", "unknown rule 'no-such-rule-at-all'" },
-    { "\"kernel\": \"k9*\"", "nothing in the window matches kernel 'k9*'" },
-    { "\"class\": \"optimal\", \"op\": \"aten::sum\"", "nothing in the window matches op "
-                                                       "'aten::sum'" },
-    { "\"grid\": [7]", "nothing in the window matches grid 7x1x1" },
-    { "\"family\": \"norm\", \"op\": \"aten::mm\"", "no launch in the window meets all its "
-                                                    "conditions at once" },
-    { "\"kernel\": \"k5_early\"", "it matches launches outside of the window only" },
+    { "'family': 'nrom'", "unknown family 'nrom'; did you mean 'norm'?" },
+    { "'family': 'zzzzzzzz'", "unknown family 'zzzzzzzz'" },
+    { "'class': 'adressable'", "unknown class 'adressable'; did you mean 'addressable'?" },
+    { "'origin': 'vendro'", "unknown origin 'vendro'; did you mean 'vendor'?" },
+    { "'rule': 'no-such-rule-at-all'", "unknown rule 'no-such-rule-at-all'" },
+    { "'kernel': 'k9*'", "nothing in the window matches kernel 'k9*'" },
+    { "'class': 'optimal', 'op': 'aten::sum'", "nothing in the window matches op 'aten::sum'" },
+    { "'grid': [7]", "nothing in the window matches grid 7x1x1" },
+    { "'family': 'norm', 'op': 'aten::mm'",
+      "no launch in the window meets all its conditions at once" },
+    { "'kernel': 'k5_early'", "it matches launches outside of the window only" },
 };
 
 static void a_selector_that_cannot_work_is_refused_with_the_reason(void **state)
@@ -493,8 +484,8 @@ static void a_selector_that_cannot_work_is_refused_with_the_reason(void **state)
         char entries[512];
 
         snprintf(entries, sizeof entries,
-                 "{\"select\": {\"kernel\": \"k3*\"}, \"sigma\": 2},\n"
-                 "{\"label\": \"x\", \"select\": {%s}, \"sigma\": 2}",
+                 "{'select': {'kernel': 'k3*'}, 'sigma': 2},\n"
+                 "{'label': 'x', 'select': {%s}, 'sigma': 2}",
                  mistakes[i].select);
         if (try_predict(&run, entries, NULL, &r, &err))
             fail_msg("accepted: %s", mistakes[i].select);
@@ -518,15 +509,15 @@ static void an_unprofiled_step_time_replaces_the_wall(void **state)
     (void)state;
     open_sample(&run);
     set_steps(&run, 4, steps);
-    r = predict(&run, "{\"select\": {\"family\": \"gemm\"}, \"sigma\": 2}", &opt);
+    r = predict(&run, "{'select': {'family': 'gemm'}, 'sigma': 2}", &opt);
     assert_string_equal(r.denominator, "unprofiled step");
     assert_true(r.per_step && r.denominator_ns == 1600);
-    assert_near(mode_of(&r, KR_PREDICT_PER_KERNEL)->saved, 100.0 / 4 / 400 / 2, 1e-12);
+    assert_near(kr_predict_find(&r, KR_PREDICT_PER_KERNEL)->saved, 100.0 / 4 / 400 / 2, 1e-12);
     assert_near(r.busy_frac, 1111.0 / 1600, 1e-12);
     assert_false(warns(&r, "steps fill"));
     kr_predict_free(&r);
     run.steps[3].end_ns -= 160;
-    r = predict(&run, "{\"select\": {\"family\": \"gemm\"}, \"sigma\": 2}", &opt);
+    r = predict(&run, "{'select': {'family': 'gemm'}, 'sigma': 2}", &opt);
     assert_true(warns(&r, "the 4 steps fill 92.0 % of the window"));
     kr_predict_free(&r);
     close_run(&run);
@@ -542,21 +533,21 @@ static void a_step_time_that_cannot_be_this_runs_is_refused(void **state)
 
     (void)state;
     open_sample(&run);
-    assert_false(try_predict(&run, "{\"select\": {\"op\": \"*\"}, \"sigma\": 2}", &opt, &r, &err));
+    assert_false(try_predict(&run, "{'select': {'op': '*'}, 'sigma': 2}", &opt, &r, &err));
     assert_int_equal(err.code, KR_EARG);
     assert_non_null(strstr(err.msg, "the window has none"));
     set_steps(&run, 2, steps);
-    assert_false(try_predict(&run, "{\"select\": {\"op\": \"*\"}, \"sigma\": 2}", &opt, &r, &err));
+    assert_false(try_predict(&run, "{'select': {'op': '*'}, 'sigma': 2}", &opt, &r, &err));
     assert_int_equal(err.code, KR_EARG);
     assert_non_null(strstr(err.msg, "the entries match 111.1 % of the unprofiled step"));
-    r = predict(&run, "{\"select\": {\"op\": \"aten::mm\"}, \"sigma\": 2}", &opt);
+    r = predict(&run, "{'select': {'op': 'aten::mm'}, 'sigma': 2}", &opt);
     assert_true(warns(&r, "the GPU is busy for 111.1 % of the unprofiled step"));
     kr_predict_free(&r);
     opt.wall_step_ns = 5;
-    assert_false(try_predict(&run, "{\"select\": {\"grid\": [8]}, \"sigma\": 2}", &opt, &r, &err));
+    assert_false(try_predict(&run, "{'select': {'grid': [8]}, 'sigma': 2}", &opt, &r, &err));
     assert_non_null(strstr(err.msg, "addressable work alone takes 110 %"));
     run.account.time.wall_ns = 0;
-    assert_false(try_predict(&run, "{\"select\": {\"op\": \"*\"}, \"sigma\": 2}", NULL, &r, &err));
+    assert_false(try_predict(&run, "{'select': {'op': '*'}, 'sigma': 2}", NULL, &r, &err));
     assert_int_equal(err.code, KR_EARG);
     close_run(&run);
 }
@@ -601,20 +592,19 @@ static void missing_and_foreign_evidence_is_told(void **state)
 
     (void)state;
     open_recommender(&run);
-    r = predict(&run,
-                "{\"select\": {\"family\": \"gemm\"}, \"sigma\": 1, \"evidence\": {\"device\": "
-                "\"H200\", \"dtype\": \"bf16\", \"baseline\": \"b\", \"correctness\": \"c\", "
-                "\"source\": \"s\", \"shapes\": \"all\"}},\n"
-                "{\"select\": {\"family\": \"embedding\"}, \"sigma\": 2, \"evidence\": "
-                "{\"device\": \"A100\"}}",
-                NULL);
+    r = predict(
+        &run,
+        "{'select': {'family': 'gemm'}, 'sigma': 1, 'evidence': {'device': 'H200',"
+        " 'dtype': 'bf16', 'baseline': 'b', 'correctness': 'c', 'source': 's', 'shapes': 'all'}},\n"
+        "{'select': {'family': 'embedding'}, 'sigma': 2, 'evidence': {'device': 'A100'}}",
+        NULL);
     assert_string_equal(r.parts[0].evidence_missing, "");
     assert_string_equal(r.parts[1].evidence_missing,
                         "dtype, baseline, correctness, source, shapes");
-    assert_true(warns(&r, "1 of 2 entries lack evidence; the first, 'family=embedding' "
-                          "(s.json:3), says nothing of dtype, baseline"));
-    assert_true(warns(&r, "entry 'family=embedding' was measured on 'A100', this run on "
-                          "'NVIDIA H200'"));
+    assert_true(warns(&r, "1 of 2 entries lack evidence; the first, 'family=embedding' (s.json:3), "
+                          "says nothing of dtype, baseline"));
+    assert_true(
+        warns(&r, "entry 'family=embedding' was measured on 'A100', this run on 'NVIDIA H200'"));
     assert_false(warns(&r, "family=gemm"));
     kr_predict_free(&r);
     close_run(&run);
@@ -629,7 +619,7 @@ static void the_runs_own_spread_limits_what_can_be_seen(void **state)
     (void)state;
     open_recommender(&run);
     set_steps(&run, 4, steps);
-    r = predict(&run, "{\"select\": {\"family\": \"embedding\"}, \"sigma\": 1.1}", NULL);
+    r = predict(&run, "{'select': {'family': 'embedding'}, 'sigma': 1.1}", NULL);
     assert_near(r.noise_cv, sqrt(2e8 / 3) / 250000, 1e-12);
     assert_near(r.smallest_detectable, 2.446912 * r.noise_cv * sqrt(0.5), 1e-6);
     assert_near(r.steps_needed,
@@ -642,8 +632,7 @@ static void the_runs_own_spread_limits_what_can_be_seen(void **state)
 
 static double random_unit(uint64_t *state)
 {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) / 9007199254740992.0;
+    return run_random(state) / 2147483648.0;
 }
 
 /* Runs the whole timeline again with every launch at its new length, launch by launch. */
@@ -676,8 +665,8 @@ static void prediction_equals_running_every_launch_again(void **state)
         for (size_t e = 0; e < 3; e++) {
             sigmas[e] = 0.25 + 8 * random_unit(&seed);
             used += (size_t)snprintf(entries + used, sizeof entries - used,
-                                     "%s{\"select\": {\"op\": \"op%zu\"}, \"sigma\": %.17g}",
-                                     e ? "," : "", e, sigmas[e]);
+                                     "%s{'select': {'op': 'op%zu'}, 'sigma': %.17g}", e ? "," : "",
+                                     e, sigmas[e]);
         }
         for (size_t i = 0; i < 8; i++) {
             size_t e = i < 3 ? i : (size_t)(random_unit(&seed) * 4); /* 3 = no entry's */
@@ -687,18 +676,17 @@ static void prediction_equals_running_every_launch_again(void **state)
             snprintf(op, sizeof op, "op%zu", e);
             sigma_of_site[i] = e < 3 ? sigmas[e] : 1;
             add(&run, (struct launch){ .name = name,
-                                       .family = NULL,
                                        .cls = KR_ADDRESSABLE,
                                        .count = 1 + (uint64_t)(random_unit(&seed) * 50),
                                        .exclusive_ns = (uint64_t)(random_unit(&seed) * 1e6),
                                        .op = op });
         }
         r = predict(&run, entries, NULL);
-        saved = mode_of(&r, KR_PREDICT_PER_KERNEL)->saved;
+        saved = kr_predict_find(&r, KR_PREDICT_PER_KERNEL)->saved;
         assert_near(saved, 1 - run_again_ns(&run, sigma_of_site) / 1e7, 1e-9);
-        assert_true(saved <= mode_of(&r, KR_PREDICT_CEILING)->saved);
-        assert_true(mode_of(&r, KR_PREDICT_CEILING)->saved <=
-                    mode_of(&r, KR_PREDICT_CEILING_ALL)->saved + 1e-12);
+        assert_true(saved <= kr_predict_find(&r, KR_PREDICT_CEILING)->saved);
+        assert_true(kr_predict_find(&r, KR_PREDICT_CEILING)->saved <=
+                    kr_predict_find(&r, KR_PREDICT_CEILING_ALL)->saved + 1e-12);
         kr_predict_free(&r);
         close_run(&run);
     }
