@@ -54,13 +54,12 @@ static struct kr_timeline *import(const char *path)
 static struct kr_timeline *hostile_run(void)
 {
     struct kr_timeline *t = run_new();
-    uint16_t track = run_track(t, 0, 7);
 
+    run_work(t, HOSTILE, 0, 60);
+    run_work(t, "vectorized_elementwise_kernel<" HOSTILE ">", 80, 20);
+    run_finish(t);
     t->source.path = strdup("dir/" HOSTILE);
     t->devices[0].name = run_str(t, HOSTILE);
-    run_event(t, track, run_kernel(t, HOSTILE), 0, 60);
-    run_event(t, track, run_kernel(t, "vectorized_elementwise_kernel<" HOSTILE ">"), 80, 20);
-    run_finish(t);
     return t;
 }
 
@@ -183,24 +182,39 @@ static void cut(const struct analysed *a, const struct kr_step *stretch, size_t 
         fail_msg("%s", err.msg);
 }
 
+/* A run made by hand, finished here, and its lanes from time 0 on, in columns of 10 ns. */
+static void cut_in_tens(struct kr_timeline *t, size_t columns, struct analysed *a,
+                        struct kr_lanes *lanes)
+{
+    const struct kr_step stretch = { .start_ns = 0, .end_ns = 10 * (int64_t)columns };
+
+    run_finish(t);
+    analyse(t, "all", a);
+    cut(a, &stretch, columns, lanes);
+}
+
+/* A matrix product, of the class optimal. */
+static void add_gemm(struct kr_timeline *t, int64_t device, int64_t stream, int64_t start_ns,
+                     uint64_t dur_ns)
+{
+    run_event(t, run_track(t, device, stream), run_kernel(t, "ampere_sgemm_128x64_tn"), start_ns,
+              dur_ns);
+}
+
 /* Columns of 10 ns: stream 7 runs 5..25 and, beside itself, 20..30; stream 8 runs 35..37. */
 static void a_column_shows_which_share_of_it_has_work(void **state)
 {
-    const struct kr_step stretch = { .start_ns = 0, .end_ns = 40 };
     const double busy[4] = { 0.5, 1, 1, 0 };
     const double idle[4] = { 0.5, 0, 0, 0.8 };
     struct kr_timeline *t = run_new();
-    uint32_t gemm = run_kernel(t, "ampere_sgemm_128x64_tn");
     struct kr_lanes lanes;
     struct analysed a;
 
     (void)state;
-    run_event(t, run_track(t, 0, 7), gemm, 5, 20);
-    run_event(t, run_track(t, 0, 7), gemm, 20, 10);
-    run_event(t, run_track(t, 0, 8), gemm, 35, 2);
-    run_finish(t);
-    analyse(t, "all", &a);
-    cut(&a, &stretch, 4, &lanes);
+    add_gemm(t, 0, 7, 5, 20);
+    add_gemm(t, 0, 7, 20, 10);
+    add_gemm(t, 0, 8, 35, 2);
+    cut_in_tens(t, 4, &a, &lanes);
     assert_int_equal(lanes.n, 3);
     assert_int_equal(lanes.items[2].n_tracks, 0);
     for (size_t c = 0; c < 4; c++) {
@@ -215,17 +229,14 @@ static void a_column_shows_which_share_of_it_has_work(void **state)
 
 static void classes_that_overlap_share_the_column(void **state)
 {
-    const struct kr_step stretch = { .start_ns = 0, .end_ns = 10 };
     struct kr_timeline *t = run_new();
     struct kr_lanes lanes;
     struct analysed a;
 
     (void)state;
-    run_event(t, run_track(t, 0, 7), run_kernel(t, "ampere_sgemm_128x64_tn"), 0, 10);
-    run_event(t, run_track(t, 0, 7), run_kernel(t, "vectorized_layer_norm_kernel"), 0, 10);
-    run_finish(t);
-    analyse(t, "all", &a);
-    cut(&a, &stretch, 1, &lanes);
+    add_gemm(t, 0, 7, 0, 10);
+    run_work(t, "vectorized_layer_norm_kernel", 0, 10);
+    cut_in_tens(t, 1, &a, &lanes);
     assert_near(lanes.items[0].parts[0][KR_OPTIMAL], 0.5, 1e-12);
     assert_near(lanes.items[0].parts[0][KR_ADDRESSABLE], 0.5, 1e-12);
     kr_lanes_free(&lanes);
@@ -260,19 +271,15 @@ static void the_lanes_idle_time_is_that_of_the_account(void **state)
 
 static void the_busiest_streams_have_lanes_and_the_others_share_one(void **state)
 {
-    const struct kr_step stretch = { .start_ns = 0, .end_ns = 100 };
     struct kr_timeline *t = run_new();
-    uint32_t gemm = run_kernel(t, "ampere_sgemm_128x64_tn");
     struct kr_lanes lanes;
     struct analysed a;
 
     (void)state;
     for (int64_t s = 0; s < 10; s++)
-        run_event(t, run_track(t, 0, s), gemm, s, (uint64_t)(10 + s));
+        add_gemm(t, 0, s, s, (uint64_t)(10 + s));
     run_track(t, 1, 0); /* a device without work has no lane */
-    run_finish(t);
-    analyse(t, "all", &a);
-    cut(&a, &stretch, 10, &lanes);
+    cut_in_tens(t, 10, &a, &lanes);
     assert_int_equal(lanes.n, KR_LANES_STREAMS_MAX + 2);
     assert_int_equal(lanes.n_devices, 1);
     for (size_t i = 0; i < KR_LANES_STREAMS_MAX; i++) {
@@ -287,19 +294,15 @@ static void the_busiest_streams_have_lanes_and_the_others_share_one(void **state
 /* A long kernel on one stream, short ones beside it on another. */
 static void a_device_is_not_idle_behind_a_short_kernel_inside_a_long_one(void **state)
 {
-    const struct kr_step stretch = { .start_ns = 0, .end_ns = 100 };
     struct kr_timeline *t = run_new();
-    uint32_t gemm = run_kernel(t, "ampere_sgemm_128x64_tn");
     struct kr_lanes lanes;
     struct analysed a;
 
     (void)state;
-    run_event(t, run_track(t, 0, 7), gemm, 0, 80);
-    run_event(t, run_track(t, 0, 8), gemm, 10, 10);
-    run_event(t, run_track(t, 0, 8), gemm, 60, 10);
-    run_finish(t);
-    analyse(t, "all", &a);
-    cut(&a, &stretch, 10, &lanes);
+    add_gemm(t, 0, 7, 0, 80);
+    add_gemm(t, 0, 8, 10, 10);
+    add_gemm(t, 0, 8, 60, 10);
+    cut_in_tens(t, 10, &a, &lanes);
     for (size_t c = 0; c < 10; c++)
         assert_near(lanes.items[2].parts[c][KR_PLOT_IDLE], c < 8 ? 0 : 1, 1e-12);
     kr_lanes_free(&lanes);
@@ -308,9 +311,7 @@ static void a_device_is_not_idle_behind_a_short_kernel_inside_a_long_one(void **
 
 static void devices_without_room_are_counted(void **state)
 {
-    const struct kr_step stretch = { .start_ns = 0, .end_ns = 10 };
     struct kr_timeline *t = run_new();
-    uint32_t gemm = run_kernel(t, "ampere_sgemm_128x64_tn");
     struct kr_lanes lanes;
     struct kr_plot plot;
     struct analysed a;
@@ -318,10 +319,8 @@ static void devices_without_room_are_counted(void **state)
     (void)state;
     t->source.path = strdup("ranks");
     for (int64_t d = 0; d < KR_LANES_DEVICES_MAX + 2; d++)
-        run_event(t, run_track(t, d, 7), gemm, 0, 10);
-    run_finish(t);
-    analyse(t, "all", &a);
-    cut(&a, &stretch, 10, &lanes);
+        add_gemm(t, d, 7, 0, 10);
+    cut_in_tens(t, 10, &a, &lanes);
     assert_int_equal(lanes.n, 2 * KR_LANES_DEVICES_MAX);
     assert_int_equal(lanes.n_devices, KR_LANES_DEVICES_MAX + 2);
     must_build(STEP, &a, KR_PLOT_DUMB, &plot);
