@@ -33,8 +33,8 @@ static int compare_raw(const void *pa, const void *pb)
     const struct kr_clock_reading *b = pb;
 
     if (a->raw_ns != b->raw_ns)
-        return a->raw_ns < b->raw_ns ? -1 : 1;
-    return (a->cupti_ns > b->cupti_ns) - (a->cupti_ns < b->cupti_ns);
+        return KR_COMPARE(a->raw_ns, b->raw_ns);
+    return KR_COMPARE(a->cupti_ns, b->cupti_ns);
 }
 
 /* True when the clocks part between two readings by more than slewing and uncertainty explain. */

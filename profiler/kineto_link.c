@@ -97,18 +97,16 @@ static bool link_tracks(struct linking *l, struct kr_err *err)
     return true;
 }
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int compare_launches(const void *pa, const void *pb)
 {
     const struct kr_kineto_launch *a = pa;
     const struct kr_kineto_launch *b = pb;
 
     if (a->correlation != b->correlation)
-        return COMPARE(a->correlation, b->correlation);
+        return KR_COMPARE(a->correlation, b->correlation);
     if (a->start_ns != b->start_ns)
-        return COMPARE(a->start_ns, b->start_ns);
-    return COMPARE(a->external_id, b->external_id);
+        return KR_COMPARE(a->start_ns, b->start_ns);
+    return KR_COMPARE(a->external_id, b->external_id);
 }
 
 /* Recorders write calls in the order of their correlation, nearly always; then nothing is moved. */

@@ -23,15 +23,13 @@ struct sweep {
     struct kr_err *err;
 };
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 static int compare_scope(const struct kr_note_scope *a, const struct kr_note_scope *b)
 {
     if (a->on_device != b->on_device)
-        return COMPARE(a->on_device, b->on_device);
+        return KR_COMPARE(a->on_device, b->on_device);
     if (a->device != b->device)
-        return COMPARE(a->device, b->device);
-    return COMPARE(a->stream, b->stream);
+        return KR_COMPARE(a->device, b->device);
+    return KR_COMPARE(a->stream, b->stream);
 }
 
 static struct kr_note_scope scope_of(const struct kr_kineto_note *note)
@@ -50,10 +48,10 @@ static int compare_notes(const void *pa, const void *pb)
     if (by_scope)
         return by_scope;
     if (a->start_ns != b->start_ns)
-        return COMPARE(a->start_ns, b->start_ns);
+        return KR_COMPARE(a->start_ns, b->start_ns);
     if (a->dur_ns != b->dur_ns)
-        return COMPARE(b->dur_ns, a->dur_ns);
-    return COMPARE(a->name, b->name);
+        return KR_COMPARE(b->dur_ns, a->dur_ns);
+    return KR_COMPARE(a->name, b->name);
 }
 
 static bool change(struct sweep *s, int64_t at_ns, uint32_t name)

@@ -6,8 +6,6 @@
 
 #define MAX_LINKS ((size_t)UINT32_MAX - 1)
 
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
 bool kr_links_add_launch(struct kr_links *l, struct kr_launch launch, struct kr_err *err)
 {
     if (!kr_grow(&l->launches, &l->cap_launches, l->n_launches + 1, sizeof *l->launches, MAX_LINKS,
@@ -31,12 +29,12 @@ static int by_thread_and_start(const void *pa, const void *pb)
     const struct kr_range *b = pb;
 
     if (a->thread != b->thread)
-        return COMPARE(a->thread, b->thread);
+        return KR_COMPARE(a->thread, b->thread);
     if (a->start_ns != b->start_ns)
-        return COMPARE(a->start_ns, b->start_ns);
+        return KR_COMPARE(a->start_ns, b->start_ns);
     if (a->end_ns != b->end_ns)
-        return COMPARE(b->end_ns, a->end_ns);
-    return COMPARE(a->name, b->name);
+        return KR_COMPARE(b->end_ns, a->end_ns);
+    return KR_COMPARE(a->name, b->name);
 }
 
 static int launches_by_thread(const void *pa, const void *pb)
@@ -45,8 +43,8 @@ static int launches_by_thread(const void *pa, const void *pb)
     const struct kr_launch *b = pb;
 
     if (a->thread != b->thread)
-        return COMPARE(a->thread, b->thread);
-    return COMPARE(a->start_ns, b->start_ns);
+        return KR_COMPARE(a->thread, b->thread);
+    return KR_COMPARE(a->start_ns, b->start_ns);
 }
 
 static int launches_by_correlation(const void *pa, const void *pb)
@@ -55,8 +53,8 @@ static int launches_by_correlation(const void *pa, const void *pb)
     const struct kr_launch *b = pb;
 
     if (a->correlation != b->correlation)
-        return COMPARE(a->correlation, b->correlation);
-    return COMPARE(a->start_ns, b->start_ns);
+        return KR_COMPARE(a->correlation, b->correlation);
+    return KR_COMPARE(a->start_ns, b->start_ns);
 }
 
 /* The ranges open at one moment of one thread, through `parent` of the innermost. */
