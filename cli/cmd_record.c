@@ -434,7 +434,8 @@ static bool save(struct session *s, struct kr_err *err)
 /* Processes know of work, and none of it is there. */
 static bool is_all_lost(const struct kr_record_sum *sum)
 {
-    return sum->launches || sum->dropped || sum->bad_times || sum->missing || sum->blind;
+    return sum->launches || sum->dropped || sum->bad_times || sum->missing || sum->blind ||
+           sum->not_ended;
 }
 
 /* No process did device work: says so, and why when that is known. */
@@ -454,9 +455,10 @@ static void tell_empty(struct session *s)
     else if (!sum->held)
         kr_fail(&err, KR_EENV,
                 "the program used the GPU and no record of its work came through (launch calls: "
-                "%s, lost records: %s)",
+                "%s, lost records: %s, processes cut off: %s)",
                 kr_text_count(sum->launches).s,
-                sum->blind ? "unknown" : kr_text_count(sum->dropped + sum->bad_times).s);
+                sum->blind ? "unknown" : kr_text_count(sum->dropped + sum->bad_times).s,
+                kr_text_count(sum->not_ended).s);
     else
         kr_fail(&err, KR_EENV, "nothing was recorded: %s%s%s holds CUPTI in the program",
                 *sum->other ? "'" : "", *sum->other ? sum->other : "another profiler",

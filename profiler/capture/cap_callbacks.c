@@ -56,6 +56,8 @@ static void register_exit_once(void)
 void cap_request(uint8_t **buffer, size_t *bytes, size_t *max_records)
 {
     struct cap_session *s = &cap_session;
+    const bool first = atomic_load_explicit(&s->pool.requests, memory_order_relaxed) ==
+                       atomic_load_explicit(&s->requests_before, memory_order_relaxed);
 
     register_exit_once();
     *max_records = 0; /* as many as fit */
@@ -67,7 +69,7 @@ void cap_request(uint8_t **buffer, size_t *bytes, size_t *max_records)
     }
     if (!*buffer)
         *buffer = last_resort(s, bytes);
-    if (cap_pool_is_low(&s->pool))
+    if (first || cap_pool_is_low(&s->pool))
         cap_wake_up(&s->wake);
 }
 

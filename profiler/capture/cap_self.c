@@ -60,6 +60,8 @@ void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *
 
     if (slash)
         joint = "kreach.";
+    else if (opts->run_id[0]) /* a folder even when it is gone, the run being over */
+        joint = "/kreach.";
     else if (statx(AT_FDCWD, opts->out, 0, STATX_TYPE, &st) == 0 && S_ISDIR(st.stx_mode))
         joint = "/kreach.";
     snprintf(out, room, "%s%s%llu.%llu.part", opts->out, joint, (unsigned long long)id->pid,

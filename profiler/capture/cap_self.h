@@ -7,7 +7,7 @@
 /** Process ids and start time. */
 void cap_self_identify(struct cap_identity *id);
 
-/** OUT/kreach.PID.START.part, or OUT.PID.START.part when OUT is no folder. */
+/** OUT/kreach.PID.START.part; OUT.PID.START.part when OUT is no folder and belongs to no run. */
 void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *id, char *out,
                         size_t room);
 

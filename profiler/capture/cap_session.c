@@ -408,6 +408,7 @@ void cap_session_resume(void)
         return;
     cap_recorder_close(&s->recorder);
     s->sections++;
+    atomic_store(&s->requests_before, atomic_load(&s->pool.requests));
     atomic_store(&s->subscriber, NULL);
     s->exit_context = NULL;
     s->window_shut_ns = 0;

@@ -44,8 +44,9 @@ struct cap_session {
     struct cap_cupti cupti;
     _Atomic(cupti_subscriber_handle) subscriber; /* NULL = we hold none */
     struct cap_pool pool;
-    struct cap_pool discard;    /* for requests over the limit; see cap_callbacks.c */
-    _Atomic uint64_t discarded; /* records thrown away there, not yet in the file */
+    _Atomic uint64_t requests_before; /* pool.requests when this section began */
+    struct cap_pool discard;          /* for requests over the limit; see cap_callbacks.c */
+    _Atomic uint64_t discarded;       /* records thrown away there, not yet in the file */
     struct cap_recorder recorder;
 
     pthread_t worker;

@@ -161,6 +161,19 @@ static void watch_device_buffers(struct cap_session *s)
             text, (unsigned long long)limit);
 }
 
+/*
+ * CUPTI asks for a buffer when there is work: the file begins then, so that a process which is
+ * killed before anything is flushed can be told from one that did nothing.
+ */
+static void begin_file(struct cap_session *s)
+{
+    if (s->recorder.wanted || s->opts.floor ||
+        atomic_load(&s->pool.requests) == atomic_load(&s->requests_before))
+        return;
+    s->recorder.wanted = true;
+    cap_recorder_flush(&s->recorder, false);
+}
+
 /* In a plain run there are ranges and no CUPTI: REALTIME stands for its clock. */
 static void write_plain(struct cap_session *s)
 {
@@ -321,6 +334,7 @@ void *cap_worker_main(void *session)
         if (atomic_load(&s->end_asked))
             break;
         take_buffers(s, KREACH_LOST_ZERO_TIME);
+        begin_file(s);
         if (now_ns >= next_ns) {
             tick(s);
             next_ns = now_ns + s->opts.flush_ns;

@@ -417,6 +417,20 @@ static void a_process_without_gpu_work_leaves_nothing(void **state)
     }
 }
 
+/* After an exec that failed the process has begun another section, in which it does nothing. */
+static void a_section_without_work_is_not_begun(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "flush=0.02", .ops = "init kernels=10 badexec sleep=200 badexec return=3" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_true(scene_exited(o, 3));
+    assert_int_equal(f->sections, 1);
+    assert_int_equal(f->kernels, 10);
+    scene_free(o);
+}
+
 static void without_an_output_folder_nothing_happens_and_that_is_said(void **state)
 {
     struct outcome *o =
@@ -524,6 +538,7 @@ int main(void)
         cmocka_unit_test(at_the_memory_cap_records_are_counted_and_the_program_runs),
         cmocka_unit_test(a_refused_recording_says_why_and_harms_nobody),
         cmocka_unit_test(a_process_without_gpu_work_leaves_nothing),
+        cmocka_unit_test(a_section_without_work_is_not_begun),
         cmocka_unit_test(without_an_output_folder_nothing_happens_and_that_is_said),
         cmocka_unit_test(unknown_options_are_named_and_the_rest_is_used),
         cmocka_unit_test(launch_calls_are_recorded_only_on_request),

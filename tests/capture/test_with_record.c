@@ -96,9 +96,9 @@ static void work_of_which_no_record_came_is_a_failure(void **state)
         const char *says;
     } cases[] = {
         { "deaf=1", "--launches", "$VICTIM init kernels=10 return=0", 4, "launch calls: 20," },
-        { "zero_every=1", "", "$VICTIM init kernels=10 return=0", 4, "lost records: 10)" },
-        { "keep=1", "", "$VICTIM init kernels=10 return=0", 4, "lost records: unknown)" },
-        { "keep=1", "", "$VICTIM init kernels=10 return=3", 3, "lost records: unknown)" },
+        { "zero_every=1", "", "$VICTIM init kernels=10 return=0", 4, "lost records: 10," },
+        { "keep=1", "", "$VICTIM init kernels=10 return=0", 4, "lost records: unknown," },
+        { "keep=1", "", "$VICTIM init kernels=10 return=3", 3, "lost records: unknown," },
         { "keep=0", "--launches", "$VICTIM init kernels=10 return=0", 0, "complete: nothing" },
         { "deaf=1", "", "$VICTIM init return=0", 0, "no process used the GPU" },
     };
@@ -150,6 +150,55 @@ static void a_refusal_of_cupti_is_told_and_is_status_4(void **state)
     }
 }
 
+/* Killed, or left past every hook, before anything was flushed: not the same as no work at all. */
+static void work_that_was_cut_off_is_not_taken_for_none(void **state)
+{
+    static const struct {
+        const char *script;
+        int status;
+    } cases[] = {
+        { "$VICTIM init kernels=10 sleep=500 kill=9", 137 },
+        { "env -u LD_PRELOAD $VICTIM init kernels=10 sleep=500 _exit=0", 4 },
+    };
+    char text[4096];
+
+    (void)state;
+    setenv("KREACH_OPTIONS", "flush=60", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int status = record(cases[i].script, text, sizeof text);
+        const char *says = strstr(text, "the program used the GPU and no record of its work came");
+        if (status != cases[i].status || !says)
+            print_error("%s: status %d\n%s", cases[i].script, status, text);
+        assert_int_equal(status, cases[i].status);
+        assert_non_null(says);
+        assert_non_null(strstr(says, "processes cut off: 1"));
+    }
+    unsetenv("KREACH_OPTIONS");
+}
+
+/* It begins when the run is over and its folder is gone. */
+static void a_latecomer_leaves_nothing_beside_the_recording(void **state)
+{
+    char command[400];
+    char text[4096];
+
+    (void)state;
+    assert_int_equal(
+        record("(sleep 0.5; $VICTIM init kernels=10 return=0; echo done) > late 2>&1 &", text,
+               sizeof text),
+        0);
+    snprintf(command, sizeof command,
+             "cd '%s' && for i in $(seq 100); do grep -q done late && break; sleep 0.1; done; "
+             "cat late; ls | grep parts",
+             folder);
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    assert_int_equal(WEXITSTATUS(pclose(in)), 1); /* grep found none */
+    assert_non_null(strstr(text, "cannot create"));
+    assert_non_null(strstr(text, "done"));
+}
+
 static bool doctor_says(const char *what)
 {
     char command[1000];
@@ -176,6 +225,8 @@ int main(void)
         cmocka_unit_test(a_part_without_a_byte_is_no_damage),
         cmocka_unit_test(another_tool_in_the_way_is_named),
         cmocka_unit_test(a_refusal_of_cupti_is_told_and_is_status_4),
+        cmocka_unit_test(work_that_was_cut_off_is_not_taken_for_none),
+        cmocka_unit_test(a_latecomer_leaves_nothing_beside_the_recording),
         cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),
         cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };
