@@ -1,30 +1,36 @@
 #!/usr/bin/env python3
 """What libkreach.so records on a real GPU, checked against torch.profiler and against arithmetic.
 
-Usage: acceptance.py BUILD-FOLDER RESULT-FOLDER [CASE...]     (scripts/gpu-acceptance builds first)
-Each case prints one line and lands in RESULT-FOLDER/acceptance.json, beside those that are there
-from an earlier run. Exit status 1 when one fails. KREACH_CODE names the code, else git does.
+Usage: acceptance.py BUILD-FOLDER RESULT-FOLDER [--stale] [CASE...]   (see scripts/gpu-acceptance)
+--stale: of these cases, or of all, those that have no result of this code. Each case prints one
+line, says on standard error what it is doing, and lands in RESULT-FOLDER/acceptance.json, beside
+those that are there from an earlier run. KREACH_CODE names the code, else git does. KREACH_LIMIT_S
+is for all cases together. Exit status 1 when a case fails, 2 when not all were run in that time.
 """
 import collections
-import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
 
 from harness import (END_EXEC, END_EXIT, END_FAST, END_SIGNAL, END_WINDOW, LOST_TAKEOVER,
-                     LOST_UNFINISHED, MODELS, SIGNALS, Tools, environment, last_json, machine,
-                     plain, read_parts, record, trace_work)
+                     LOST_UNFINISHED, MODELS, SIGNALS, Agent, Tools, environment, last_json,
+                     machine, plain, read_parts, record, together, trace_work)
+from runner import Case, NotHere, phase, run_cases, stale
 
 CASES = {}
 STEPS = 10
 
 
-def case(function):
-    CASES[function.__name__] = function
+START_S = 60  # at most, for importing torch and building a model
+
+
+def case(function=None, **limit):
+    """Makes a function of the tools a case, with the runner's usual limit or case(limit_s=N)."""
+    if not function:
+        return lambda f: case(f, **limit)
+    CASES[function.__name__] = Case(function, **limit)
     return function
 
 
@@ -33,12 +39,22 @@ def check(condition, text):
         raise AssertionError(text)
 
 
-def check_complete(run, end=END_EXIT):
-    part = run.only()
+def check_complete(part, end=END_EXIT):
     check(part.number("ok") == 1, "file: " + part.values.get("why", ""))
     check(not part.lost, "lost: %s" % part.lost)
     check(part.number("end") == end, "end %s" % part.values.get("end"))
     return part
+
+
+def only(parts):
+    check(len(parts) == 1, "%d files" % len(parts))
+    return parts[0]
+
+
+def start(*agents):
+    """Waits until all of them have built their models."""
+    for agent in agents:
+        agent.reply(START_S)
 
 
 def demangled_counts(part):
@@ -69,15 +85,20 @@ def left_over(these, those):
 
 def same_as_torch(tools, model, steps=STEPS):
     """Counts of a window equal torch.profiler's for the same steps, durations within 2 %."""
+    work = "%s %d" % (model, steps)
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "trace.json")
-        theirs = plain(MODELS + [model, "--steps", str(steps), "--profiler", "device", "--trace",
-                                 trace])
-        check(theirs.returncode == 0, "torch.profiler: " + theirs.stderr[-1500:])
+        phase("starting the model twice")
+        theirs = Agent(tools, MODELS + [model, "--serve", "--profiler", "device", "--trace", trace])
+        agent = Agent(tools, MODELS + [model, "--serve"], "range=steps,flush=0.2")
+        start(theirs, agent)
+        phase("steps under torch.profiler")
+        theirs.ask(work, START_S)
+        theirs.close()
         counts, names = trace_work(trace)
-    run = record(tools, MODELS + [model, "--steps", str(steps)], "range=steps,flush=0.2")
-    check(run.status == 0, "status %s: %s" % (run.status, run.err[-1500:]))
-    part = check_complete(run)
+    phase("steps under libkreach.so")
+    agent.ask(work, START_S)
+    part = check_complete(only(agent.finish()))
     ours = {"kernel": part.number("kernels"), "gpu_memcpy": part.number("memcpys"),
             "gpu_memset": part.number("memsets")}
     their_ns = 1000 * sum(us for _, us in names.values())
@@ -100,7 +121,7 @@ def same_as_torch(tools, model, steps=STEPS):
 for _model in ("resnet50_training", "resnet50_inference", "bert_inference", "gpt2_training",
                "dlrm_inference", "decode_eager", "decode_graph", "compiled", "two_streams",
                "two_streams_in_turn"):
-    CASES["same_" + _model] = lambda tools, m=_model: same_as_torch(tools, m)
+    CASES["same_" + _model] = Case(lambda tools, m=_model: same_as_torch(tools, m), 90)
 
 
 @case
@@ -108,7 +129,7 @@ def whole_run(tools):
     """From cuInit to exit, nothing but the preload."""
     run = record(tools, MODELS + ["bert_inference"])
     check(run.status == 0, run.err[-1500:])
-    part = check_complete(run)
+    part = check_complete(run.only())
     check(part.number("kernels") > 100, "few kernels")
     check(not run.kreach_lines(), "said: %s" % run.kreach_lines())
     return part.summary()
@@ -119,7 +140,7 @@ def loader_workers(tools):
     """Workers of a DataLoader have no GPU work and leave no file."""
     run = record(tools, MODELS + ["loader"])
     check(run.status == 0, run.err[-1500:])
-    return check_complete(run).summary()
+    return check_complete(run.only()).summary()
 
 
 @case
@@ -129,7 +150,7 @@ def counts_of_plain_cuda(tools):
                                            ("graph", 1, 100000, 5), ("graph", 4, 50000, 4)):
         run = record(tools, [tools.launches, mode, str(threads), str(kernels), str(rounds)])
         check(run.status == 0, run.err[-1500:])
-        part = check_complete(run)
+        part = check_complete(run.only())
         want = threads * (2000 + kernels * rounds)
         got = part.number("kernels")
         results["%s_%d" % (mode, threads)] = {"want": want, "got": got,
@@ -138,7 +159,7 @@ def counts_of_plain_cuda(tools):
     return results
 
 
-@case
+@case(limit_s=150)
 def thirty_million_kernels(tools):
     """More than 250 device buffers of 100,000 hold: are they given back? (parcagpu issue 23)"""
     want = int(os.environ.get("KREACH_MANY", "32000000"))
@@ -237,11 +258,13 @@ if how == 'term': os.kill(os.getpid(), signal.SIGTERM); signal.pause()
 @case
 def ways_out(tools):
     results = {}
-    for how, status, end in (("_exit", 7, END_FAST), ("exec", 0, END_EXEC), ("raise", 7, END_EXIT),
-                             ("term", -15, END_SIGNAL)):
-        run = record(tools, [sys.executable, "-c", ENDS, how])
+    ways = (("_exit", 7, END_FAST), ("exec", 0, END_EXEC), ("raise", 7, END_EXIT),
+            ("term", -15, END_SIGNAL))
+    runs = together(*(lambda how=way[0]: record(tools, [sys.executable, "-c", ENDS, how])
+                      for way in ways))
+    for run, (how, status, end) in zip(runs, ways):
         check(run.status == status, "%s: status %s: %s" % (how, run.status, run.err[-1000:]))
-        part = check_complete(run, end)
+        part = check_complete(run.only(), end)
         check(part.number("kernels") >= 1000, "%s: %s" % (how, part.summary()))
         results[how] = {"kernels": part.number("kernels"), "seconds": round(run.seconds, 2)}
     return results
@@ -250,7 +273,7 @@ def ways_out(tools):
 @case
 def kill_9(tools):
     """Everything up to the last flush is in the file."""
-    run = record(tools, [tools.launches, "many", "1000000000"], stop=(8, SIGNALS["kill"]))
+    run = record(tools, [tools.launches, "many", "1000000000"], stop=(5, SIGNALS["kill"]))
     part = run.only()
     totals = part.totals.get(1, 0)
     check(part.number("kernels") >= totals > 0, part.summary())
@@ -261,7 +284,7 @@ def kill_9(tools):
 @case
 def interrupted(tools):
     """What was still running is counted as such, at most one launch of the program."""
-    run = record(tools, [tools.launches, "many", "1000000000"], stop=(6, SIGNALS["int"]))
+    run = record(tools, [tools.launches, "many", "1000000000"], stop=(5, SIGNALS["int"]))
     check(run.status == -2, "status %s" % run.status)
     part = run.only()
     check(part.number("end") == END_SIGNAL and part.number("kernels") > 0, part.summary())
@@ -273,23 +296,25 @@ def interrupted(tools):
 @case
 def beside_torch_profiler(tools):
     """The program's own profiler and ours: what does each see, with and without yielding?"""
-    results = {}
-    for options in ("", "yield"):
+    def run_beside(options):
         with tempfile.TemporaryDirectory() as folder:
             trace = os.path.join(folder, "trace.json")
             run = record(tools, MODELS + ["bert_inference", "--steps", str(STEPS), "--profiler",
                                           "device", "--trace", trace], options)
             check(run.status == 0, run.err[-1500:])
             counts, _ = trace_work(trace)
-        results[options or "default"] = {"torch": counts, "kreach": run.only().summary(),
-                                         "said": run.kreach_lines()}
-        lost = results[options or "default"]["kreach"]["lost"]
-        check(not set(lost) - {LOST_UNFINISHED, LOST_TAKEOVER}, "lost: %s" % results)
+        return {"torch": counts, "kreach": run.only().summary(), "said": run.kreach_lines()}
+
+    results = dict(zip(("default", "yield"), together(lambda: run_beside(""),
+                                                      lambda: run_beside("yield"))))
+    for found in results.values():
+        check(not set(found["kreach"]["lost"]) - {LOST_UNFINISHED, LOST_TAKEOVER},
+              "lost: %s" % results)
     check(results["yield"]["torch"]["kernel"] > 0, "torch.profiler sees nothing: %s" % results)
     return results
 
 
-@case
+@case(limit_s=90)
 def windows(tools):
     """Between cudaProfilerStart and Stop; after a delay for a while; a number of steps."""
     script = ("import torch, time\n"
@@ -300,21 +325,25 @@ def windows(tools):
               "torch.cuda.synchronize(); torch.cuda.profiler.stop(); time.sleep(0.5)\n"
               "for _ in range(90): x = x + 1\n"
               "torch.cuda.synchronize()\n")
-    run = record(tools, [sys.executable, "-c", script], "profiler-api,flush=0.1")
+    run, counted = together(
+        lambda: record(tools, [sys.executable, "-c", script], "profiler-api,flush=0.1"),
+        lambda: record(tools, MODELS + ["decode_eager_short", "--steps", "100"],
+                       "steps=20,flush=0.2"))
     check(run.status == 0, run.err[-1500:])
-    part = check_complete(run)
+    part = check_complete(run.only())
     check(part.number("kernels") == 70, part.summary())
     results = {"profiler_api": part.summary()}
-    run = record(tools, MODELS + ["decode_eager", "--steps", "200"], "steps=20,flush=0.2")
-    part = check_complete(run, END_WINDOW)
+    part = check_complete(counted.only(), END_WINDOW)
     results["steps"] = dict(part.summary(), step_kernels=part.values.get("step_kernels"))
     check(part.number("step_kernels") > 1000, "step of %s" % part.values.get("step_kernels"))
+    phase("a window of half a second")
     run = record(tools, [tools.launches, "eager", "1", "10000", "300"], "delay=0.5,duration=0.5")
-    part = check_complete(run, END_WINDOW)
+    part = check_complete(run.only(), END_WINDOW)
     results["duration"] = part.summary()
     return results
 
 
+WARM_STEPS = 5  # of marked_steps.py
 MARKED = [sys.executable, os.path.join(os.path.dirname(MODELS[1]), "marked_steps.py")]
 GAP_CALIBRATE = 3
 LINGERING_NS = 350  # of cli/cmd_record.c
@@ -353,8 +382,12 @@ def by_turns(starts_ns, gaps):
     return plain, recorded
 
 
-def step_times_ms(out):
-    starts_ns = last_json(out)["starts_ns"]
+def steps_of(agent, how, steps, seconds):
+    """When each step began [ns]: at least so many, and for so long."""
+    return agent.ask("%d %g %s" % (steps, seconds, how), START_S)["starts_ns"]
+
+
+def step_times_ms(starts_ns):
     return [(b - a) / 1e6 for a, b in zip(starts_ns, starts_ns[1:])][2:]
 
 
@@ -364,27 +397,39 @@ def summary_ms(values):
             "high": values[-1 - len(values) // 4]}
 
 
-def calibrates_itself(tools, model, steps, some, how="synced"):
+SOME = (30, 1.5)  # steps and seconds that give a time
+ENOUGH = (170, 7.0)  # for nine stretches with and without recording
+
+
+def steps_without_turns(agents, how):
+    """Times of steps by how they are recorded, and kernels in one."""
+    runs = {name: [] for name in ("nothing", "plain", "recorded")}
+    n_steps = WARM_STEPS
+    for name in list(runs) * 2:
+        phase("steps: " + name)
+        starts_ns = steps_of(agents[name], how, *SOME)
+        runs[name] += step_times_ms(starts_ns)
+        n_steps += len(starts_ns) if name == "recorded" else 0
+    return runs, only(agents["recorded"].finish()).number("kernels") / n_steps
+
+
+def calibrates_itself(tools, model, how="synced"):
     """Steps that are left alone in one run take as long as in a run without recording, but for what
     CUPTI leaves behind at each launch: record relies on that bound."""
-    command = MARKED + [model]
-    runs = {"nothing": [], "plain": [], "recorded": []}
-    for _ in range(2):
-        runs["nothing"] += step_times_ms(plain(command + [str(some), how]).stdout)
-        runs["plain"] += step_times_ms(record(tools, command + [str(some), how], "plain,nvtx").out)
-        run = record(tools, command + [str(some), how], "nvtx,launches")
-        check(run.status == 0, run.err[-1500:])
-        runs["recorded"] += step_times_ms(run.out)
-        per_step = run.only().number("kernels") / (some + 5)
+    phase("starting the model four times")
+    agents = {name: Agent(tools, MARKED + [model], options) for name, options in
+              (("nothing", None), ("plain", "plain,nvtx"), ("recorded", "nvtx,launches"),
+               ("by turns", "calibrate,launches"))}
+    start(*agents.values())
+    runs, per_step = steps_without_turns(agents, how)
+    phase("steps: by turns")
+    starts_ns = steps_of(agents["by turns"], how, *ENOUGH)
     keep = os.path.join(RESULTS, "calibrate") if os.environ.get("KREACH_KEEP") else None
-    run = record(tools, command + [str(steps), how], "calibrate,launches", keep=keep)
-    check(run.status == 0, run.err[-1500:])
-    part = check_complete(run)
+    part = check_complete(only(agents["by turns"].finish(keep)))
     gaps = calibration_gaps(part)
-    starts_ns = last_json(run.out)["starts_ns"]
     alone, beside = by_turns(starts_ns, gaps)
     result = {name: summary_ms(values) for name, values in runs.items()}
-    result.update(gaps=len(gaps), label=part.values.get("step_range"), kernels_a_step=per_step,
+    result.update(steps=len(starts_ns), gaps=len(gaps), label=part.values.get("step_range"), kernels_a_step=per_step,
                   kernels=part.number("kernels"), launches=part.number("launches"),
                   turns_plain=alone, turns_recorded=beside)
     check(len(gaps) == 9 and len(alone) >= 7, "turns: %s" % result)
@@ -392,7 +437,7 @@ def calibrates_itself(tools, model, steps, some, how="synced"):
     result["cost_by_turns"] = [ratios[1] - 1, statistics.median(ratios) - 1, ratios[-2] - 1]
     result["cost_of_two_runs"] = result["recorded"]["median"] / result["plain"]["median"] - 1
     in_gaps = sum(1 for s in starts_ns if any(a <= s < b for a, b in gaps))
-    expected = (steps + 5 - in_gaps) * per_step
+    expected = (len(starts_ns) + WARM_STEPS - in_gaps) * per_step
     result["expected_kernels"] = expected
     check(abs(part.number("kernels") - expected) <= 2 * len(gaps) * per_step + 0.05 * expected,
           "work was recorded while left alone, or the other way: %s" % result)
@@ -406,23 +451,26 @@ def calibrates_itself(tools, model, steps, some, how="synced"):
     return result
 
 
-CASES["calibrates_itself"] = lambda tools: calibrates_itself(tools, "decode_eager", 170, 30)
-CASES["calibrates_itself_dlrm"] = (
-    lambda tools: calibrates_itself(tools, "dlrm_inference", 6000, 1000))
-CASES["calibrates_itself_unsynced"] = (
-    lambda tools: calibrates_itself(tools, "resnet50_training", 300, 50, "unsynced"))
+for _name, _work in (("", ("decode_eager_short",)), ("_dlrm", ("dlrm_inference",)),
+                     ("_unsynced", ("resnet50_training", "unsynced"))):
+    CASES["calibrates_itself" + _name] = Case(lambda tools, w=_work: calibrates_itself(tools, *w),
+                                              110)
 
 
-@case
+@case(limit_s=90)
 def emit_nvtx_marks_steps(tools):
     """torch's record_function as NVTX ranges: are steps found by them, and at what price?"""
-    run = record(tools, MARKED + ["dlrm_inference", "2000", "emitted"],
-                 "calibrate,launches,flush=0.1")
-    check(run.status == 0, run.err[-1500:])
-    part = run.only()
+    phase("starting the model twice")
+    agent = Agent(tools, MARKED + ["dlrm_inference"], "calibrate,launches,flush=0.1")
+    bare = Agent(tools, MARKED + ["dlrm_inference"])
+    start(agent, bare)
+    phase("steps without recording")
+    ours, theirs = (step_times_ms(steps_of(bare, how, *SOME)) for how in ("synced", "emitted"))
+    bare.close()
+    phase("steps by turns")
+    steps_of(agent, "emitted", *ENOUGH)
+    part = only(agent.finish())
     check(part.totals.get(6, 0) > 2000, "no ranges: %s" % part.summary())
-    ours = step_times_ms(plain(MARKED + ["dlrm_inference", "1000", "synced"]).stdout)
-    theirs = step_times_ms(plain(MARKED + ["dlrm_inference", "1000", "emitted"]).stdout)
     return {"label": part.values.get("step_range"), "gaps": len(calibration_gaps(part)),
             "ranges": part.totals.get(6), "lost": part.lost,
             "step_ms": statistics.median(ours), "step_ms_emitting": statistics.median(theirs)}
@@ -431,24 +479,22 @@ def emit_nvtx_marks_steps(tools):
 @case
 def options_for_more(tools):
     """Launch calls, NVTX ranges, graph level."""
-    run = record(tools, MODELS + ["decode_graph"], "launches,nvtx")
-    part = check_complete(run)
-    check(part.number("launches") > 0 and part.number("ranges") >= 1, part.summary())
-    results = {"launches": part.summary()}
-    run = record(tools, MODELS + ["decode_graph"], "graph-level")
-    part = check_complete(run)
-    check(part.number("graphs") > 0, part.summary())
-    results["graph_level"] = part.summary()
-    return results
+    def run(options):
+        return check_complete(record(tools, MODELS + ["decode_graph"], options).only())
+
+    launches, graphs = together(lambda: run("launches,nvtx"), lambda: run("graph-level"))
+    check(launches.number("launches") > 0 and launches.number("ranges") >= 1, launches.summary())
+    check(graphs.number("graphs") > 0, graphs.summary())
+    return {"launches": launches.summary(), "graph_level": graphs.summary()}
 
 
 @case
 def libtorch_program(tools):
     if not os.path.exists(tools.forward):
-        return "not built"
+        raise NotHere("not built")
     run = record(tools, [tools.forward, "100"])
     check(run.status == 0, run.err[-1500:])
-    part = check_complete(run)
+    part = check_complete(run.only())
     check(part.number("kernels") >= 300, part.summary())
     return part.summary()
 
@@ -470,7 +516,7 @@ def two_gpus_with_nccl(tools):
     count = int(plain([sys.executable, "-c",
                        "import torch; print(torch.cuda.device_count())"]).stdout or 0)
     if count < 2:
-        return "only %d GPU" % count
+        raise NotHere("only %d GPU" % count)
     with tempfile.NamedTemporaryFile("w", suffix=".py") as f:
         f.write(NCCL)
         f.flush()
@@ -486,56 +532,31 @@ def two_gpus_with_nccl(tools):
 @case
 def golden_files(tools):
     """Small recordings to keep: two models of torchvision and transformers."""
-    for model in ("resnet50_inference", "bert_inference"):
-        run = record(tools, MODELS + [model, "--steps", "5", "--warmup", "2"], "nvtx,launches",
-                     keep=os.path.join(RESULTS, "golden", model))
+    def run_kept(model):
+        return record(tools, MODELS + [model, "--steps", "5", "--warmup", "2"], "nvtx,launches",
+                      keep=os.path.join(RESULTS, "golden", model))
+
+    for run in together(lambda: run_kept("resnet50_inference"),
+                        lambda: run_kept("bert_inference")):
         check(run.status == 0, run.err[-1500:])
-        check_complete(run)
+        check_complete(run.only())
     return "kept"
-
-
-def earlier_cases(path):
-    """Cases of an earlier run, each with the code that it was run on."""
-    if not os.path.exists(path):
-        return {}
-    with open(path) as f:
-        earlier = json.load(f)
-    for outcome in earlier["cases"].values():
-        outcome.setdefault("code", earlier["machine"].get("code", "unknown"))
-    return earlier["cases"]
-
-
-def run_case(tools, name):
-    start = time.monotonic()
-    try:
-        outcome = {"ok": True, "result": CASES[name](tools)}
-    except Exception as error:  # a failed case must not stop the others
-        outcome = {"ok": False, "error": str(error), "where": traceback.format_exc(limit=-2)}
-    outcome["seconds"] = round(time.monotonic() - start, 1)
-    print("%-28s %s %5.1f s  %s" % (name, "ok  " if outcome["ok"] else "FAIL", outcome["seconds"],
-                                    outcome.get("error", "")[:300].replace("\n", " ")), flush=True)
-    return outcome
 
 
 def main():
     global RESULTS
     tools, RESULTS = Tools(sys.argv[1]), sys.argv[2]
-    chosen = sys.argv[3:] or list(CASES)
-    limit_s = float(os.environ.get("KREACH_LIMIT_S", "100000"))
-    start = time.monotonic()
-    path = os.path.join(RESULTS, "acceptance.json")
-    results = {"machine": machine(), "cases": earlier_cases(path)}
-    ran = []
+    chosen = [a for a in sys.argv[3:] if a != "--stale"] or list(CASES)
     for name in chosen:
-        if time.monotonic() - start > limit_s:
-            print("%-28s not run: the time is over" % name)
-            continue
-        results["cases"][name] = dict(run_case(tools, name), code=results["machine"]["code"])
-        with open(path, "w") as out:
-            json.dump(results, out, indent=1)
-        ran.append(results["cases"][name]["ok"])
-    print("%d of %d cases good" % (sum(ran), len(ran)))
-    return 0 if all(ran) else 1
+        if name not in CASES:
+            sys.exit("acceptance: no case '%s'; there are: %s" % (name, ", ".join(CASES)))
+    path = os.path.join(RESULTS, "acceptance.json")
+    here = machine()
+    if "--stale" in sys.argv[3:]:
+        chosen = stale(chosen, path, here["code"])
+    cases = {name: Case(lambda f=case.function: f(tools), case.limit_s)
+             for name, case in CASES.items()}
+    return run_cases(cases, chosen, path, here, float(os.environ.get("KREACH_LIMIT_S", "100000")))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """Running programs under libkreach.so on a GPU and reading what it wrote; standard library only."""
+import concurrent.futures
 import json
 import os
 import re
@@ -96,6 +97,13 @@ def read_parts(tools, folder):
     return parts
 
 
+def keep_files(folder, keep):
+    """Copies what is in a folder to another, which is made."""
+    os.makedirs(keep, exist_ok=True)
+    for name in os.listdir(folder):
+        shutil.copy(os.path.join(folder, name), keep)
+
+
 def environment(tools, folder, options, extra):
     env = dict(os.environ, LD_PRELOAD=tools.library, KREACH_OUT=folder + "/",
                KREACH_RUN="00000000000000aa", KREACH_OPTIONS=options)
@@ -124,12 +132,16 @@ def record(tools, command, options="", extra=None, timeout=150, stop=None, keep=
         seconds = time.monotonic() - start
         parts = read_parts(tools, folder)
         if keep:
-            os.makedirs(keep, exist_ok=True)
-            for name in os.listdir(folder):
-                shutil.copy(os.path.join(folder, name), keep)
+            keep_files(folder, keep)
         return Run(child.returncode, out, err, seconds, parts)
     finally:
         shutil.rmtree(folder)
+
+
+def together(*works):
+    """What each of these functions returns; they run at the same time, since starts take long."""
+    with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
+        return [future.result() for future in [pool.submit(work) for work in works]]
 
 
 def plain(command, timeout=150, extra=None):
@@ -202,6 +214,21 @@ class Agent:
             if first_line(os.path.join(tasks, task, "comm")) == "kreach":
                 return int(task)
         return None
+
+    def finish(self, keep=None, timeout_s=20):
+        """Ends it, which must go well, and takes what it left away; the .kreach files of that."""
+        self.child.stdin.close()
+        try:
+            status = self.child.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.fail("still there %d s after its last work" % timeout_s)
+        if status != 0:
+            self.fail("ended with status %s" % status)
+        parts = read_parts(self.tools, self.folder)
+        if keep:
+            keep_files(self.folder, keep)
+        self.close()
+        return parts
 
     def kill(self):
         if self.child.poll() is None:

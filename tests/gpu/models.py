@@ -8,8 +8,9 @@ Usage: models.py MODEL... [--steps N] [--warmup N] [--profiler none|device|full|
 Each model's measured steps stand inside an NVTX range "steps", with the GPU idle at both ends.
 --profiler profiles exactly these steps; --trace keeps torch.profiler's JSON. --serve builds all
 models, then answers each line "MODEL STEPS" on standard input with a JSON line of the steps'
-times [s]; with --launches also the lines of launches.cu. Each answer is a session of the profiler
-of its own, whose start and end are not in the times. Weights are random: nothing is downloaded.
+times [s]; with --launches also the lines of launches.cu. Each answer is such a range and a session
+of the profiler of its own, whose start and end are not in the times (a first session, in a range
+"first", is over before the first line). Weights are random: nothing is downloaded.
 """
 import argparse
 import ctypes
@@ -78,17 +79,22 @@ def decoder():
     return model, token, position
 
 
-def decode_eager():
+def decode_eager(tokens=TOKENS):
     model, token, position = decoder()
 
     @torch.no_grad()
     def step():
         position.zero_()
-        for _ in range(TOKENS):
+        for _ in range(tokens):
             token.copy_(model(token, position))
             position.add_(1)
 
     return step
+
+
+def decode_eager_short():
+    """A step of a few tokens, for many steps."""
+    return decode_eager(4)
 
 
 def decode_graph():
@@ -274,9 +280,9 @@ def loader():
     return step
 
 
-MODELS = {f.__name__: f for f in (decode_eager, decode_graph, dlrm_inference, resnet50_training,
-                                  resnet50_training_128, resnet50_inference, bert_inference,
-                                  gpt2_training, compiled, two_streams,
+MODELS = {f.__name__: f for f in (decode_eager, decode_eager_short, decode_graph, dlrm_inference,
+                                  resnet50_training, resnet50_training_128, resnet50_inference,
+                                  bert_inference, gpt2_training, compiled, two_streams,
                                   two_streams_in_turn, loader)}
 
 
@@ -290,12 +296,12 @@ def timed(step, n):
     return times
 
 
-def measured(step, steps):
-    """The steps inside their range; returns their times."""
+def in_range(work, name="steps"):
+    """What work() returns; the GPU is idle where the range begins."""
     torch.cuda.synchronize()
-    torch.cuda.nvtx.range_push("steps")
+    torch.cuda.nvtx.range_push(name)
     try:
-        return timed(step, steps)
+        return work()
     finally:
         torch.cuda.nvtx.range_pop()
 
@@ -342,7 +348,7 @@ def warm(name, args):
 
 def run(name, args):
     step = warm(name, args)
-    profiled(lambda: measured(step, args.steps), args.profiler, args.trace)
+    profiled(lambda: in_range(lambda: timed(step, args.steps)), args.profiler, args.trace)
 
 
 def load_launches(path):
@@ -364,14 +370,17 @@ def serve(args):
     steps = {}
     for name in args.models:
         steps[name] = warm(name, args)
-        profiled(lambda: measured(steps[name], 2), args.profiler)
+        profiled(lambda: in_range(lambda: timed(steps[name], 2), "first"), args.profiler)
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         name, _, count = line.strip().partition(" ")
         if name in steps:
-            reply = {"s": profiled(lambda: measured(steps[name], int(count)), args.profiler)}
+            def work():
+                return {"s": timed(steps[name], int(count))}
         else:
-            reply = profiled(lambda: launches(line), args.profiler)
+            def work():
+                return launches(line)
+        reply = profiled(lambda: in_range(work), args.profiler, args.trace)
         print(json.dumps(reply), flush=True)
 
 
