@@ -71,7 +71,8 @@ static int order_ids(const void *user, uint32_t a_id, uint32_t b_id)
 static bool touches(const struct making *m, const struct kr_event *e)
 {
     return kr_sweep_counts(m->window, e->start_ns) ||
-           (e->start_ns < m->window->end_ns && kr_sweep_end_ns(e) > m->window->start_ns);
+           (e->start_ns < m->window->end_ns &&
+            kr_end_ns(e->start_ns, e->dur_ns) > m->window->start_ns);
 }
 
 static size_t device_of(const struct making *m, const struct kr_event *e)

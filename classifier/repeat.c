@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "mem.h"
-#include "sweep.h"
 
 /* Limits of what counts as a loop; shares are of launches, but for MAX_FOREIGN_TIME. */
 enum { MIN_ROUNDS = 3, MIN_PERIOD = 2, MAX_ANCHORS = 24, MAX_TOKENS = 1 << 20 };
@@ -111,7 +110,7 @@ static bool study_names(struct search *s, struct kr_err *err)
         return false;
     for (size_t i = s->base; i < s->n; i++) {
         const struct kr_event *e = event_at(s, i);
-        const int64_t end_ns = kr_sweep_end_ns(e);
+        const int64_t end_ns = kr_end_ns(e->start_ns, e->dur_ns);
         struct name_use *use = &s->names[s->tokens[i]];
 
         if (use->count++) {
@@ -469,7 +468,7 @@ static bool make_rounds(struct search *s, const struct cut *c, struct kr_repeat 
     }
     out->end_ns = c->tail_is_round ? INT64_MIN : event_at(s, end)->start_ns;
     for (size_t i = 0; c->tail_is_round && i < s->t->n_events; i++) {
-        const int64_t end_ns = kr_sweep_end_ns(&s->t->events[i]);
+        const int64_t end_ns = kr_end_ns(s->t->events[i].start_ns, s->t->events[i].dur_ns);
 
         if (end_ns > out->end_ns)
             out->end_ns = end_ns;

@@ -1,7 +1,5 @@
 #include "spans.h"
 
-#include "sweep.h"
-
 static bool on_device(const struct kr_span *span)
 {
     return span->has_twin || !span->has_host;
@@ -44,7 +42,7 @@ static size_t find_span(const struct kr_span *spans, size_t n, int64_t at_ns, bo
 
 static void add_work(struct kr_span *span, const struct kr_event *e)
 {
-    const int64_t end_ns = kr_sweep_end_ns(e);
+    const int64_t end_ns = kr_end_ns(e->start_ns, e->dur_ns);
 
     if (!span->count || e->start_ns < span->work_start_ns)
         span->work_start_ns = e->start_ns;

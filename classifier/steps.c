@@ -165,9 +165,8 @@ static bool collect_marks(struct finder *f, struct kr_err *err)
                                .name = a->name,
                                .on_device = a->on_device,
                                .number = f->facts[a->name].number,
-                               .start_ns = a->start_ns };
-        if (__builtin_add_overflow(a->start_ns, a->dur_ns, &mark->end_ns))
-            mark->end_ns = INT64_MAX;
+                               .start_ns = a->start_ns,
+                               .end_ns = kr_end_ns(a->start_ns, a->dur_ns) };
         f->n_marks++;
     }
     qsort(f->marks, f->n_marks, sizeof *f->marks, compare_marks);

@@ -21,13 +21,6 @@ bool kr_sweep_counts(const struct kr_window *window, int64_t start_ns)
            (start_ns < window->end_ns || window->kind == KR_WINDOW_ALL);
 }
 
-int64_t kr_sweep_end_ns(const struct kr_event *event)
-{
-    int64_t end_ns;
-
-    return __builtin_add_overflow(event->start_ns, event->dur_ns, &end_ns) ? INT64_MAX : end_ns;
-}
-
 static bool heap_push(struct kr_sweep *s, struct kr_sweep_end item, struct kr_err *err)
 {
     size_t i = s->n_heap;
@@ -207,7 +200,7 @@ static bool start_event(struct kr_sweep *s, const struct kr_event *e, struct kr_
 {
     const struct kr_window *w = s->window;
     const int64_t start_ns = e->start_ns > w->start_ns ? e->start_ns : w->start_ns;
-    int64_t end_ns = kr_sweep_end_ns(e);
+    int64_t end_ns = kr_end_ns(e->start_ns, e->dur_ns);
     struct kr_sweep_site *site = &s->sites[e->site];
 
     if (end_ns > w->end_ns)
@@ -267,7 +260,7 @@ bool kr_sweep_device(struct kr_sweep *s, const uint32_t *order, size_t n, struct
         if (!kr_sweep_counts(w, e->start_ns)) {
             if (e->start_ns >= w->end_ns)
                 break;
-            if (kr_sweep_end_ns(e) <= w->start_ns)
+            if (kr_end_ns(e->start_ns, e->dur_ns) <= w->start_ns)
                 continue;
         }
         if (!start_event(s, e, err))

@@ -55,9 +55,6 @@ struct kr_sweep {
 /** True when an event with this start counts in the window: see account.h. */
 bool kr_sweep_counts(const struct kr_window *window, int64_t start_ns);
 
-/** The end of an event; INT64_MAX where the sum would overflow. */
-int64_t kr_sweep_end_ns(const struct kr_event *event);
-
 /**
  * Sweeps one device, after forgetting what was found of the one before.
  * @param order  indices of the device's events in time order; NULL = all events of the timeline

@@ -9,7 +9,6 @@
 #include "spans.h"
 #include "spread.h"
 #include "steps.h"
-#include "sweep.h"
 
 /* Work items of a step within this share of the median [1/count] make it a step like the others. */
 enum { COUNT_TOLERANCE = 50 };
@@ -140,7 +139,8 @@ static bool measure_steps(const struct kr_timeline *t, const struct kr_steps *st
             step++;
         if (e->start_ns < steps->items[step].start_ns || e->start_ns >= steps->items[step].end_ns)
             continue;
-        span_ns = (uint64_t)kr_sweep_end_ns(e) - (uint64_t)steps->items[step].start_ns;
+        span_ns =
+            (uint64_t)kr_end_ns(e->start_ns, e->dur_ns) - (uint64_t)steps->items[step].start_ns;
         out->counts[step]++;
         if (span_ns > out->spans_ns[step])
             out->spans_ns[step] = span_ns;
@@ -382,13 +382,6 @@ static bool choose_step(const struct choice *c, const char *text, struct kr_wind
     return use_steps(w, c, i, i + 1, err);
 }
 
-static int64_t annotation_end_ns(const struct kr_annotation *a)
-{
-    int64_t end_ns;
-
-    return __builtin_add_overflow(a->start_ns, a->dur_ns, &end_ns) ? INT64_MAX : end_ns;
-}
-
 /* Host annotations with the text, merged where they overlap: they come sorted by start. */
 static size_t merge_annotations(const struct kr_timeline *t, const char *text,
                                 struct kr_span *spans)
@@ -397,16 +390,17 @@ static size_t merge_annotations(const struct kr_timeline *t, const char *text,
 
     for (size_t i = 0; i < t->n_annotations; i++) {
         const struct kr_annotation *a = &t->annotations[i];
+        const int64_t end_ns = kr_end_ns(a->start_ns, a->dur_ns);
 
         if (a->on_device || !strstr(kr_timeline_str(t, a->name), text))
             continue;
         if (n > 0 && a->start_ns <= spans[n - 1].host_end_ns) {
-            if (annotation_end_ns(a) > spans[n - 1].host_end_ns)
-                spans[n - 1].host_end_ns = annotation_end_ns(a);
+            if (end_ns > spans[n - 1].host_end_ns)
+                spans[n - 1].host_end_ns = end_ns;
             continue;
         }
         spans[n++] = (struct kr_span){ .host_start_ns = a->start_ns,
-                                       .host_end_ns = annotation_end_ns(a),
+                                       .host_end_ns = end_ns,
                                        .has_host = true };
     }
     return n;
@@ -468,7 +462,7 @@ static void widen_to_twins(const struct kr_timeline *t, const char *text, struct
         const struct kr_annotation *a = &t->annotations[i];
 
         if (a->on_device && strstr(kr_timeline_str(t, a->name), text))
-            widen(w, a->start_ns, annotation_end_ns(a));
+            widen(w, a->start_ns, kr_end_ns(a->start_ns, a->dur_ns));
     }
 }
 
@@ -525,7 +519,8 @@ static bool parse_bound(const struct choice *c, const char *text, size_t len, in
 static bool has_work_in(const struct kr_timeline *t, const struct kr_window *w)
 {
     for (size_t i = 0; i < t->n_events && t->events[i].start_ns < w->end_ns; i++) {
-        if (t->events[i].start_ns >= w->start_ns || kr_sweep_end_ns(&t->events[i]) > w->start_ns)
+        if (t->events[i].start_ns >= w->start_ns ||
+            kr_end_ns(t->events[i].start_ns, t->events[i].dur_ns) > w->start_ns)
             return true;
     }
     return false;
@@ -595,7 +590,7 @@ bool kr_window_choose(const struct kr_timeline *t, const char *spec, struct kr_w
     c.first_ns = t->events[0].start_ns;
     c.last_ns = t->events[0].start_ns;
     for (size_t i = 0; i < t->n_events; i++) {
-        const int64_t end_ns = kr_sweep_end_ns(&t->events[i]);
+        const int64_t end_ns = kr_end_ns(t->events[i].start_ns, t->events[i].dur_ns);
 
         if (end_ns > c.last_ns)
             c.last_ns = end_ns;

@@ -352,7 +352,7 @@ static bool flag_overruns(struct kr_timeline *t, struct kr_err *err)
     for (size_t i = 0; i < t->n_events; i++) {
         struct kr_event *e = &t->events[i];
         struct reach *r = &reaches[e->track];
-        int64_t end_ns = e->start_ns + (int64_t)e->dur_ns;
+        const int64_t end_ns = kr_end_ns(e->start_ns, e->dur_ns);
 
         if (r->event && e->start_ns < r->end_ns && end_ns <= r->end_ns) {
             if (r->successors++ == 0)

@@ -93,6 +93,14 @@ struct kr_annotation {
     uint8_t on_device; /* 1: the extent of the kernels launched inside (gpu_user_annotation) */
 };
 
+/** The end of an event or annotation; INT64_MAX where the sum would overflow. */
+static inline int64_t kr_end_ns(int64_t start_ns, uint64_t dur_ns)
+{
+    int64_t end_ns;
+
+    return __builtin_add_overflow(start_ns, dur_ns, &end_ns) ? INT64_MAX : end_ns;
+}
+
 /* A stretch in which a process did not record what it did: outside a window, while calibrating. */
 struct kr_pause {
     int64_t start_ns, end_ns; /* [start, end) */

@@ -25,10 +25,8 @@ struct layout {
 /* The part of an event inside the stretch; false when there is none. */
 static bool clip(const struct layout *l, const struct kr_event *event, int64_t *from, int64_t *to)
 {
-    int64_t end;
+    const int64_t end = kr_end_ns(event->start_ns, event->dur_ns);
 
-    if (__builtin_add_overflow(event->start_ns, event->dur_ns, &end))
-        end = INT64_MAX;
     *from = event->start_ns > l->stretch->start_ns ? event->start_ns : l->stretch->start_ns;
     *to = end < l->stretch->end_ns ? end : l->stretch->end_ns;
     return *from < *to;
