@@ -1,5 +1,7 @@
 #include "cap_say.h"
 
+#include "cap_quiet.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,10 +28,13 @@ static void say(const char *fmt, va_list args)
 void cap_say(const char *fmt, ...)
 {
     const int saved = errno;
+    struct cap_quiet quiet;
     va_list args;
 
+    cap_quiet_begin(&quiet);
     va_start(args, fmt);
     say(fmt, args);
     va_end(args);
+    cap_quiet_end(&quiet);
     errno = saved;
 }

@@ -3,6 +3,7 @@
 #include "cap_cuda.h"
 #include "cap_detach.h"
 #include "cap_nvtx.h"
+#include "cap_quiet.h"
 #include "cap_say.h"
 
 #include <signal.h>
@@ -28,13 +29,16 @@ bool cap_session_active(void)
 /* A process that cannot be recorded says so once, on stderr and in a file of its own. */
 static void fail(struct cap_session *s, const char *what, const char *why)
 {
+    struct cap_quiet quiet;
     char text[768];
 
     snprintf(text, sizeof text, "%s: %s", what, why);
     cap_say("process %d is not recorded: %s", (int)s->pid, text);
     cap_recorder_info(&s->recorder, "failed", text);
     s->recorder.wanted = true;
+    cap_quiet_begin(&quiet);
     cap_recorder_end(&s->recorder, KREACH_END_EXIT, "not recorded");
+    cap_quiet_end(&quiet);
     cap_recorder_close(&s->recorder);
     atomic_store(&s->phase, CAP_INERT);
 }
@@ -128,6 +132,8 @@ bool cap_session_unsubscribe(struct cap_session *s)
     return handle && s->cupti.unsubscribe && s->cupti.unsubscribe(handle) == CUPTI_OK;
 }
 
+static const uint32_t host_kinds[] = { CUPTI_KIND_RUNTIME, CUPTI_KIND_DRIVER, CUPTI_KIND_OVERHEAD };
+
 int cap_kinds_enable(struct cap_session *s)
 {
     const uint32_t kernels =
@@ -137,10 +143,14 @@ int cap_kinds_enable(struct cap_session *s)
     const size_t n = s->opts.kernels_only ? 2 : CAP_COUNT(kinds);
 
     for (size_t i = kinds[0] == kinds[1]; i < n; i++) {
+        if (kinds[i] == CUPTI_KIND_MEMCPY2 && s->opts.no_peers)
+            continue;
         int result = s->cupti.enable(kinds[i]);
         if (result != CUPTI_OK)
             return result;
     }
+    for (size_t i = 0; s->opts.all_calls && i < CAP_COUNT(host_kinds); i++)
+        s->cupti.enable(host_kinds[i]);
     if (s->opts.launches && !cap_cupti_enable_launches(&s->cupti))
         cap_say("this CUPTI records no launch calls");
     return CUPTI_OK;
@@ -155,6 +165,8 @@ void cap_kinds_disable(struct cap_session *s)
 
     for (size_t i = 0; i < n; i++)
         s->cupti.disable(kinds[i]);
+    for (size_t i = 0; s->opts.all_calls && i < CAP_COUNT(host_kinds); i++)
+        s->cupti.disable(host_kinds[i]);
     if (s->opts.launches)
         cap_cupti_disable_launches(&s->cupti);
 }
@@ -178,6 +190,15 @@ static void set_attribute(struct cap_session *s, uint32_t attribute, size_t byte
         cap_say("CUPTI attribute %u: %s", attribute, cap_cupti_explain(result).text);
 }
 
+static uint64_t read_ticks(void)
+{
+#ifdef __x86_64__
+    return __builtin_ia32_rdtsc();
+#else
+    return (uint64_t)cap_clock_ns(CLOCK_MONOTONIC_RAW);
+#endif
+}
+
 /* Before any context exists, as CUPTI asks for. */
 static void set_attributes(struct cap_session *s)
 {
@@ -191,8 +212,10 @@ static void set_attributes(struct cap_session *s)
                   { CUPTI_ATTR_DEVICE_BUFFER_LIMIT, o->device_limit },
                   { CUPTI_ATTR_DEVICE_BUFFER_PREALLOCATED, o->device_ready } };
 
-    if (s->cupti.set_thread_id_type)
+    if (s->cupti.set_thread_id_type && !o->own_ids)
         s->cupti.set_thread_id_type(CUPTI_THREAD_ID_SYSTEM);
+    if (s->cupti.set_timestamp_callback && o->ticks)
+        s->cupti.set_timestamp_callback(read_ticks);
     if (!s->cupti.set_attribute)
         return;
     /* Zeroing then happens on our thread, not on the one that launches. */
@@ -348,6 +371,7 @@ void cap_session_start(void)
  */
 static void last_words(struct cap_session *s)
 {
+    struct cap_quiet quiet;
     char detail[96];
 
     snprintf(detail, sizeof detail, "CUPTI did not answer for %llu ms; it holds %llu buffers",
@@ -355,7 +379,9 @@ static void last_words(struct cap_session *s)
              (unsigned long long)cap_pool_outstanding(&s->pool));
     cap_say("%s; the end of this recording is missing", detail);
     cap_recorder_lost(&s->recorder, KREACH_LOST_DEADLINE, 0, 0, detail);
+    cap_quiet_begin(&quiet);
     cap_recorder_end(&s->recorder, (enum kreach_end)s->end, s->end_detail);
+    cap_quiet_end(&quiet);
     atomic_store(&s->phase, CAP_DONE);
 }
 

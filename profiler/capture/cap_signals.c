@@ -16,11 +16,18 @@
 #define STACK_BYTES (128u << 10)
 #define NEVER_NS    3600000000000ULL
 
+/*
+ * Supervisors signal a group and each process of it, and `kreach record` passes its own copy on:
+ * what follows that closely (its own measure, too) is the same signal.
+ */
+#define TWIN_NS 100000000ULL
+
 static const int handled[] = { SIGTERM, SIGINT, SIGHUP };
 
 static struct cap_wake reaper_wake;
 static _Atomic int caught;
-static _Atomic int reaper_pid; /* the process whose reaper thread runs; 0 = none */
+static _Atomic uint64_t caught_ns; /* MONOTONIC, when that was; 0 = just now */
+static _Atomic int reaper_pid;     /* the process whose reaper thread runs; 0 = none */
 
 static void die_of(int signo)
 {
@@ -34,17 +41,28 @@ static void die_of(int signo)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
+/* first: the signal that was caught before. */
+static bool is_twin(int signo, int first)
+{
+    const uint64_t first_ns = atomic_load(&caught_ns);
+
+    return signo == first && (first_ns == 0 || cap_now_ns() - first_ns < TWIN_NS);
+}
+
 static void handle(int signo)
 {
     const int saved = errno;
     int none = 0;
 
     /* A second signal, or one in a forked child, does not wait for anything. */
-    if (atomic_load(&reaper_pid) != getpid() ||
-        !atomic_compare_exchange_strong(&caught, &none, signo))
+    if (atomic_load(&reaper_pid) != getpid()) {
         die_of(signo);
-    else
+    } else if (atomic_compare_exchange_strong(&caught, &none, signo)) {
+        atomic_store(&caught_ns, cap_now_ns());
         cap_wake_up(&reaper_wake);
+    } else if (!is_twin(signo, none)) {
+        die_of(signo);
+    }
     errno = saved;
 }
 
@@ -112,6 +130,7 @@ void cap_signals_forget(void)
 
     atomic_store(&reaper_pid, 0);
     atomic_store(&caught, 0);
+    atomic_store(&caught_ns, 0);
     for (size_t i = 0; i < CAP_COUNT(handled); i++) {
         if (sigaction(handled[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
             now.sa_handler == handle)

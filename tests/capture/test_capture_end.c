@@ -431,10 +431,11 @@ static void a_storm_of_forks_harms_neither_side(void **state)
 /* Row 31: many threads end the process at once. */
 static void a_second_signal_does_not_wait(void **state)
 {
-    struct outcome *o = scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
-                                                   .options = "deadline=30",
-                                                   .ops = "init kernels=10 kill=15 kill=15 hang",
-                                                   .timeout_s = 25 });
+    struct outcome *o =
+        scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
+                                   .options = "deadline=30",
+                                   .ops = "init kernels=10 kill=15 sleep=300 kill=15 hang",
+                                   .timeout_s = 25 });
 
     (void)state;
     assert_false(o->hung);

@@ -199,6 +199,51 @@ static void a_latecomer_leaves_nothing_beside_the_recording(void **state)
     assert_non_null(strstr(text, "done"));
 }
 
+/* What kreach writes on the program's threads may raise SIGPIPE and SIGXFSZ, which end a program.
+ */
+static void nothing_that_kreach_writes_ends_the_program(void **state)
+{
+    static const struct {
+        const char *fake, *script;
+    } cases[] = {
+        { "subscribe=39", "{ $VICTIM sleep=500 init return=3; echo $? > status; } 2>&1 | true; "
+                          "exit $(cat status)" },
+        { "subscribe=39", "(ulimit -f 0; exec $VICTIM init return=3)" },
+        { "hang=1", "(ulimit -f 0; exec $VICTIM init kernels=10 return=3)" },
+    };
+    char text[4096];
+
+    (void)state;
+    setenv("KREACH_OPTIONS", "deadline=0.2", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        setenv("FAKE", cases[i].fake, 1);
+        const int status = record(cases[i].script, text, sizeof text);
+        if (status != 3)
+            print_error("%s: status %d\n%s", cases[i].script, status, text);
+        assert_int_equal(status, 3);
+    }
+    unsetenv("FAKE");
+    unsetenv("KREACH_OPTIONS");
+}
+
+/* Supervisors signal each process of a group, and kreach record passes its own copy on. */
+static void a_signal_that_comes_twice_at_once_is_one(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    setenv("FAKE", "slow_ms=100", 1);
+    const int status =
+        record("$VICTIM init kernels=10 hang & p=$!; sleep 0.5; kill $p; sleep 0.03; kill $p; "
+               "wait $p",
+               text, sizeof text);
+    unsetenv("FAKE");
+    if (!strstr(text, "complete: nothing"))
+        print_error("%s", text);
+    assert_int_equal(status, 143);
+    assert_non_null(strstr(text, "complete: nothing"));
+}
+
 static bool doctor_says(const char *what)
 {
     char command[1000];
@@ -227,6 +272,8 @@ int main(void)
         cmocka_unit_test(a_refusal_of_cupti_is_told_and_is_status_4),
         cmocka_unit_test(work_that_was_cut_off_is_not_taken_for_none),
         cmocka_unit_test(a_latecomer_leaves_nothing_beside_the_recording),
+        cmocka_unit_test(nothing_that_kreach_writes_ends_the_program),
+        cmocka_unit_test(a_signal_that_comes_twice_at_once_is_one),
         cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),
         cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };
