@@ -25,6 +25,8 @@ typedef struct cupti_subscriber *cupti_subscriber_handle;
       (void *context, uint32_t stream, size_t *dropped))                                           \
     X(set_attribute, "cuptiActivitySetAttribute", false,                                           \
       (uint32_t attribute, size_t * bytes, void *value))                                           \
+    X(set_timestamp_callback, "cuptiActivityRegisterTimestampCallback", false,                     \
+      (uint64_t(*read)(void)))                                                                     \
     X(set_thread_id_type, "cuptiSetThreadIdType", false, (uint32_t type))                          \
     X(enable_driver_api, "cuptiActivityEnableDriverApi", false, (uint32_t cbid, uint8_t enable))   \
     X(enable_runtime_api, "cuptiActivityEnableRuntimeApi", false, (uint32_t cbid, uint8_t enable)) \

@@ -40,6 +40,10 @@ static const struct option {
     { "yield", FLAG, offsetof(struct cap_opts, yield), 0, 0 },
     { "plain", FLAG, offsetof(struct cap_opts, plain), 0, 0 },
     { "kernels-only", FLAG, offsetof(struct cap_opts, kernels_only), 0, 0 },
+    { "no-peers", FLAG, offsetof(struct cap_opts, no_peers), 0, 0 },
+    { "all-calls", FLAG, offsetof(struct cap_opts, all_calls), 0, 0 },
+    { "ticks", FLAG, offsetof(struct cap_opts, ticks), 0, 0 },
+    { "own-ids", FLAG, offsetof(struct cap_opts, own_ids), 0, 0 },
     { "floor", FLAG, offsetof(struct cap_opts, floor), 0, 0 },
     { "verbose", FLAG, offsetof(struct cap_opts, verbose), 0, 0 },
 };
@@ -168,6 +172,7 @@ void cap_opts_read(struct cap_opts *opts)
     if (opts->range[0] || opts->profiler_api || opts->steps > 0)
         opts->calibrate = false;
     opts->nvtx |= opts->calibrate;
+    opts->ticks &= opts->floor; /* nothing of ours understands such times */
     if (opts->cap_bytes < 4 * opts->buffer_bytes)
         opts->cap_bytes = 4 * opts->buffer_bytes;
 }

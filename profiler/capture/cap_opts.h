@@ -46,6 +46,10 @@ struct cap_opts {
     bool plain;        /* no CUPTI at all: NVTX ranges only, for true step times */
     bool floor;        /* benchmark: enable CUPTI, throw all records away undecoded */
     bool kernels_only; /* benchmark: no memcpy and memset records */
+    bool no_peers;     /* no records of copies between devices: one device makes none */
+    bool all_calls;    /* benchmark: records of all calls and of CUPTI's own work too */
+    bool ticks;        /* benchmark, with floor: CUPTI reads the processor's counter, not a clock */
+    bool own_ids;      /* benchmark: CUPTI's numbers for threads */
     bool verbose;
 };
 
@@ -55,9 +59,10 @@ struct cap_opts {
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
  * linger=SECONDS, cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level,
- * nvtx, calibrate, profiler-api, finalize, yield, plain, kernels-only, floor, verbose; and for
- * CUPTI's own memory device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer,
- * unzeroed. "\," stands for a comma inside NAME.
+ * nvtx, calibrate, profiler-api, finalize, yield, plain, verbose; for CUPTI's own memory
+ * device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed; and to find out
+ * what costs, no-peers, kernels-only, floor, all-calls, ticks, own-ids. "\," stands for a comma
+ * inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

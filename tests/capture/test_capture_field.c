@@ -83,6 +83,48 @@ static void nothing_but_device_records_is_enabled_by_default(void **state)
     }
 }
 
+/* In a window that shuts and opens again too. */
+static void copies_between_devices_can_be_left_out_alone(void **state)
+{
+    static const struct {
+        const char *options;
+        uint64_t copies, sets;
+    } cases[] = { { "range=r,linger=0", 2 * (5 + 3), 2 * 4 },
+                  { "range=r,linger=0,no-peers", 2 * 5, 2 * 4 },
+                  { "range=r,linger=0,kernels-only", 0, 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .options = cases[i].options,
+            .ops = "init push=r kernels=10 copies=5 peers=3 sets=4 sync pop shut "
+                   "push=r kernels=10 copies=5 peers=3 sets=4 sync pop shut return=0" });
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(scene_file(o)->kernels, 20);
+        assert_int_equal(scene_file(o)->memcpys, cases[i].copies);
+        assert_int_equal(scene_file(o)->memsets, cases[i].sets);
+        assert_int_equal(scene_file(o)->n_lost, 0);
+        scene_free(o);
+    }
+}
+
+/* Benchmarks compare with profilers that have these on. */
+static void records_of_all_calls_are_on_inside_a_window_only(void **state)
+{
+    static const char *const ops[] = { "init push=r kernels=10 return=0",
+                                       "init kernels=10 return=0" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .fake = "bare=1", .options = "range=r,all-calls,floor,ticks,own-ids", .ops = ops[i] });
+
+        assert_int_equal(strstr(o->stderr_text, "records of calls are enabled") != NULL, i == 0);
+        scene_free(o);
+    }
+}
+
 /* Rows 3 and 4. */
 static void records_without_times_are_counted_for_their_device(void **state)
 {
@@ -311,6 +353,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_says_what_happened),
         cmocka_unit_test(nothing_but_device_records_is_enabled_by_default),
+        cmocka_unit_test(copies_between_devices_can_be_left_out_alone),
+        cmocka_unit_test(records_of_all_calls_are_on_inside_a_window_only),
         cmocka_unit_test(records_without_times_are_counted_for_their_device),
         cmocka_unit_test(work_of_no_duration_is_kept),
         cmocka_unit_test(a_clock_far_off_or_late_to_settle_costs_no_record),
