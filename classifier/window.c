@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "mem.h"
 #include "spans.h"
 #include "spread.h"
@@ -31,11 +32,6 @@ const char *kr_steps_from_name(enum kr_steps_from from)
     return names[from];
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* A decimal number as mantissa * 10^exponent, cut where 64 bits end; returns what follows it. */
 static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponent)
 {
@@ -45,7 +41,7 @@ static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponen
 
     *mantissa = 0;
     *exponent = 0;
-    for (; is_digit(*s) || (*s == '.' && !fraction); s++) {
+    for (; kr_is_digit(*s) || (*s == '.' && !fraction); s++) {
         if (*s == '.') {
             fraction = true;
             continue;
@@ -66,11 +62,11 @@ static const char *parse_decimal(const char *s, uint64_t *mantissa, int *exponen
     if (!any)
         return NULL;
     if ((*s == 'e' || *s == 'E') &&
-        (is_digit(s[1]) || ((s[1] == '-' || s[1] == '+') && is_digit(s[2])))) {
+        (kr_is_digit(s[1]) || ((s[1] == '-' || s[1] == '+') && kr_is_digit(s[2])))) {
         const bool negative = s[1] == '-';
         int power = 0;
 
-        for (s += is_digit(s[1]) ? 1 : 2; is_digit(*s); s++)
+        for (s += kr_is_digit(s[1]) ? 1 : 2; kr_is_digit(*s); s++)
             power = power < 10000 ? power * 10 + (*s - '0') : power;
         *exponent += negative ? -power : power;
     }
@@ -359,7 +355,7 @@ static bool choose_step(const struct choice *c, const char *text, struct kr_wind
     size_t i = 0;
 
     for (const char *s = text; *s; s++) {
-        if (!is_digit(*s) || s - text >= 18)
+        if (!kr_is_digit(*s) || s - text >= 18)
             return kr_fail(err, KR_EARG, "'step:%.60s': write the number of a step", text);
         number = number * 10 + (*s - '0');
     }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ascii.h"
+
 enum { BLOCK = KR_BLOCK_BYTES };
 
 /* Bit i of the result: parity of the bits 0..i, which is "inside a string" for quotes. */
@@ -34,21 +36,16 @@ static uint64_t escaped_bytes(uint64_t backslash, uint64_t escaped, bool *carry)
     return escaped;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
-}
-
 char kr_split_byte_before(const struct kr_json_text *text, size_t pos)
 {
-    while (pos > 0 && is_space(text->p[pos - 1]))
+    while (pos > 0 && kr_is_space(text->p[pos - 1]))
         pos--;
     return pos > 0 ? text->p[pos - 1] : text->before;
 }
 
 static size_t skip_space(const char *p, size_t len, size_t pos)
 {
-    while (pos < len && is_space(p[pos]))
+    while (pos < len && kr_is_space(p[pos]))
         pos++;
     return pos;
 }

@@ -3,18 +3,10 @@
 #include <endian.h>
 #include <string.h>
 
+#include "ascii.h"
+
 /* Exponents are cut here: far beyond every range, and sums cannot overflow. */
 enum { MAX_EXPONENT = 1000000 };
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* A decimal number taken apart: digits[0..n) without its point, which belongs after `point`. */
 struct decimal {
@@ -26,11 +18,11 @@ struct decimal {
 
 static void trim(const char **s, size_t *len)
 {
-    while (*len && is_space(**s)) {
+    while (*len && kr_is_space(**s)) {
         (*s)++;
         (*len)--;
     }
-    while (*len && is_space((*s)[*len - 1]))
+    while (*len && kr_is_space((*s)[*len - 1]))
         (*len)--;
 }
 
@@ -45,7 +37,7 @@ static bool read_exponent(const char *s, size_t len, int64_t *exponent)
     if (i == len)
         return false;
     for (; i < len; i++) {
-        if (!is_digit(s[i]))
+        if (!kr_is_digit(s[i]))
             return false;
         if (value < MAX_EXPONENT)
             value = value * 10 + (s[i] - '0');
@@ -67,8 +59,8 @@ static bool read_decimal(const char *s, size_t len, struct decimal *d)
         s++;
         len--;
     }
-    for (; i < len && (is_digit(s[i]) || s[i] == '.'); i++) {
-        if (is_digit(s[i]))
+    for (; i < len && (kr_is_digit(s[i]) || s[i] == '.'); i++) {
+        if (kr_is_digit(s[i]))
             n_digits++;
         else if (before < 0)
             before = (int64_t)n_digits;
@@ -165,7 +157,7 @@ static bool short_us(const char *s, size_t len, int64_t *ns)
     for (; i < len; i++) {
         if (s[i] == '.' && point == len)
             point = i;
-        else if (is_digit(s[i]))
+        else if (kr_is_digit(s[i]))
             sum = sum * 10 + (s[i] - '0');
         else
             return false;
@@ -209,7 +201,7 @@ static bool short_int(const char *s, size_t len, int64_t *value)
         i = 8;
     }
     for (; i < len; i++) {
-        if (!is_digit(s[i]))
+        if (!kr_is_digit(s[i]))
             return false;
         sum = sum * 10 + (s[i] - '0');
     }
@@ -237,7 +229,7 @@ enum kr_json_number kr_json_int(const char *s, size_t len, int64_t *value)
 
 static int hex_value(char c)
 {
-    if (is_digit(c))
+    if (kr_is_digit(c))
         return c - '0';
     c = (char)(c | 0x20);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;

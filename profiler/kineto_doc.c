@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "ascii.h"
 #include "kineto_event.h"
 #include "mem.h"
 
@@ -29,11 +30,6 @@ void kr_kineto_doc_free(struct kr_kineto_doc *doc)
     for (size_t i = 0; i < KR_DOC_VALUES; i++)
         free(doc->captures[i].text);
     free(doc->marks);
-}
-
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
 static bool name_is(const struct kr_kineto_doc *doc, const char *name)
@@ -169,7 +165,7 @@ static enum candidate judge_list(struct kr_kineto_doc *doc, const struct kr_json
 
     if (doc->depth >= KR_DOC_LEVELS)
         return IS_OTHER;
-    while (first < text->len && is_space(text->p[first]))
+    while (first < text->len && kr_is_space(text->p[first]))
         first++;
     if (first >= text->len)
         return !text->last ? NEED_MORE : named ? IS_EVENTS : IS_OTHER;
@@ -184,7 +180,7 @@ static bool start(struct kr_kineto_doc *doc, const struct kr_json_text *text, si
 {
     if (base == 0 && *pos == 0 && text->len >= 3 && memcmp(text->p, "\xef\xbb\xbf", 3) == 0)
         *pos = 3;
-    while (*pos < text->len && is_space(text->p[*pos]))
+    while (*pos < text->len && kr_is_space(text->p[*pos]))
         (*pos)++;
     if (*pos == text->len)
         return true;
@@ -215,7 +211,7 @@ static bool take_byte(struct kr_kineto_doc *doc, char c, uint64_t offset, struct
     if (doc->in_string) {
         take_string_byte(doc, c);
     } else if (doc->closed) {
-        if (!is_space(c) && doc->trailing_at == KR_NO_OFFSET)
+        if (!kr_is_space(c) && doc->trailing_at == KR_NO_OFFSET)
             doc->trailing_at = offset;
         return true;
     } else {

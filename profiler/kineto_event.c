@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ascii.h"
 #include "json_block.h"
 #include "json_value.h"
 #include "kineto_fields.h"
@@ -162,7 +163,7 @@ static void take_triple(struct taking *t, enum kr_kineto_field field, uint32_t o
             i++;
             continue;
         }
-        while (i < s.len && s.p[i] >= '0' && s.p[i] <= '9' && value <= UINT32_MAX)
+        while (i < s.len && kr_is_digit(s.p[i]) && value <= UINT32_MAX)
             value = value * 10 + (uint64_t)(s.p[i++] - '0');
         if (n == 3 || value > UINT32_MAX)
             return;
@@ -227,7 +228,7 @@ static int64_t take_place(const struct taking *t, enum kr_kineto_field field)
         s.p++;
         s.len--;
     }
-    while (digits < s.len && s.p[digits] >= '0' && s.p[digits] <= '9')
+    while (digits < s.len && kr_is_digit(s.p[digits]))
         digits++;
     return kr_json_int(s.p, digits, &value) == KR_JSON_OK ? value : 0;
 }

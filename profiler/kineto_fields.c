@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ascii.h"
+
 KR_INLINE uint64_t load64(const char *p)
 {
     uint64_t word;
@@ -95,7 +97,7 @@ static bool is_nonfinite(const struct kr_json_member *m)
 {
     const char *p = m->value.p;
 
-    if (m->type != KR_JSON_BARE || (*p >= '0' && *p <= '9'))
+    if (m->type != KR_JSON_BARE || kr_is_digit(*p))
         return false;
     return *p == 'N' || *p == 'I' || (*p == '-' && m->value.len > 1 && p[1] == 'I');
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ascii.h"
 #include "json_value.h"
 #include "mem.h"
 
@@ -93,7 +94,7 @@ static int read_shapes(struct kr_json_span list, struct shape *shapes)
         i++;
         if (c < '0' || c > '9')
             continue;
-        while (i < list.len && list.p[i] >= '0' && list.p[i] <= '9')
+        while (i < list.len && kr_is_digit(list.p[i]))
             i++;
         if (depth != 2 || shapes[n - 1].n < 0)
             continue;
@@ -143,7 +144,7 @@ static bool read_list(struct kr_json_span text, int n, double *values)
             i++;
             continue;
         }
-        while (i < text.len && text.p[i] >= '0' && text.p[i] <= '9')
+        while (i < text.len && kr_is_digit(text.p[i]))
             i++;
         if (shape.n == MAX_DIMS || kr_json_int(text.p + start, i - start, &value) != KR_JSON_OK)
             return false;
