@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "mem.h"
+#include "note_name.h"
 #include "repeat.h"
 #include "spans.h"
 
@@ -52,28 +54,9 @@ struct finder {
     size_t n_families;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
-}
-
-/* The name with digit runs written '*'; pattern has room for len + 1 bytes. */
-static void make_pattern(const char *name, size_t len, char *pattern)
-{
-    size_t out = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        if (!is_digit(name[i]))
-            pattern[out++] = name[i];
-        else if (i == 0 || !is_digit(name[i - 1]))
-            pattern[out++] = '*';
-    }
-    pattern[out] = '\0';
+    return kr_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80);
 }
 
 bool kr_steps_counting_name(const char *name, size_t len, char *pattern, int64_t *number)
@@ -84,14 +67,14 @@ bool kr_steps_counting_name(const char *name, size_t len, char *pattern, int64_t
     while (end > 0 && !is_word(name[end - 1]))
         end--;
     begin = end;
-    while (begin > 0 && is_digit(name[begin - 1]))
+    while (begin > 0 && kr_is_digit(name[begin - 1]))
         begin--;
     if (begin == end || end - begin > 18)
         return false;
     *number = 0;
     for (size_t i = begin; i < end; i++)
         *number = *number * 10 + (name[i] - '0');
-    make_pattern(name, len, pattern);
+    kr_note_name_write(name, len, pattern);
     return true;
 }
 
@@ -100,7 +83,7 @@ static bool is_timed_name(const struct finder *f, const char *name, size_t len, 
 {
     const char *label = f->t->source.steps.label;
 
-    make_pattern(name, len, pattern);
+    kr_note_name_write(name, len, pattern);
     return *label && strcmp(pattern, label) == 0;
 }
 

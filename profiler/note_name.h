@@ -2,10 +2,19 @@
 #ifndef KR_NOTE_NAME_H
 #define KR_NOTE_NAME_H
 
+#include <stddef.h>
+
 #include "strpool.h"
 
 /**
- * The name with each run of digits replaced by '*', so that the steps of a loop share a site.
+ * Writes the name with each run of digits replaced by '*', and a NUL behind it.
+ * @param pattern  room for len + 1 bytes
+ * @return the bytes written, without the NUL
+ */
+size_t kr_note_name_write(const char *name, size_t len, char *pattern);
+
+/**
+ * The name as kr_note_name_write writes it, so that the steps of a loop share a site.
  * @return its string id, or KR_STR_NONE with err filled.
  */
 uint32_t kr_note_name_pattern(struct kr_strpool *strings, uint32_t name, struct kr_err *err);
