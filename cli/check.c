@@ -71,6 +71,11 @@ static bool find_time(const struct kr_check *check, const struct kr_report *repo
         *time_ns = *check->what == 'i' ? report->time.idle_ns : report->suspect_ns;
         return true;
     }
+    if (strchr(check->what, '/'))
+        return kr_fail(err, KR_EARG, "'%s': a share is of wall time, or with '/busy' of busy time",
+                       check->what);
+    kr_nearest_offer(&nearest, check->what, "idle");
+    kr_nearest_offer(&nearest, check->what, "suspect");
     for (size_t c = 0; c < KR_CLASS_COUNT; c++) {
         const struct kr_row *row = kr_report_class(report, (enum kr_class)c);
 

@@ -46,6 +46,22 @@ const struct kr_command *kr_command_find(const char *name)
     return NULL;
 }
 
+bool kr_command_in_group(const struct kr_command *command, const char *word)
+{
+    size_t len = strlen(word);
+
+    return strncmp(command->name, word, len) == 0 && command->name[len] == ' ';
+}
+
+bool kr_command_is_group(const char *word)
+{
+    for (size_t i = 0; kr_commands[i]; i++) {
+        if (kr_command_in_group(kr_commands[i], word))
+            return true;
+    }
+    return false;
+}
+
 /* Messages carry names from strangers: they are written so that they can do nothing. */
 static void say(FILE *log, const char *prefix, const char *fmt, va_list args)
 {
@@ -109,14 +125,6 @@ static bool asks_json(int argc, char *const *argv)
     return false;
 }
 
-/* A group is the first word of a two-word name. */
-static bool is_group_of(const struct kr_command *command, const char *word)
-{
-    size_t len = strlen(word);
-
-    return strncmp(command->name, word, len) == 0 && command->name[len] == ' ';
-}
-
 static bool fail_group(const char *group, const char *word, struct kr_err *err)
 {
     char names[128] = "";
@@ -127,7 +135,7 @@ static bool fail_group(const char *group, const char *word, struct kr_err *err)
 
         const char *sub = c->name + strlen(group) + 1;
 
-        if (!is_group_of(c, group))
+        if (!kr_command_in_group(c, group))
             continue;
         if (word)
             kr_nearest_offer(&nearest, word, sub);
@@ -154,7 +162,7 @@ static const struct kr_command *choose_command(int n, char *const *words, int *u
             *used = 1;
             return c;
         }
-        if (is_group_of(c, words[0])) {
+        if (kr_command_in_group(c, words[0])) {
             const struct kr_command *sub = NULL;
 
             snprintf(pair, sizeof pair, "%s %.32s", words[0], n > 1 ? words[1] : "");
@@ -258,12 +266,13 @@ static bool run_words(struct invocation *inv, int argc, char *const *argv, struc
     return run_command(inv, err);
 }
 
-static bool show_help(struct invocation *inv, const struct kr_command *command, struct kr_err *err)
+/* Help for a command, a group, or with NULL for all. */
+static bool show_help(struct invocation *inv, const char *topic, struct kr_err *err)
 {
-    char *const words[] = { (char *)"--", command ? (char *)command->name : NULL, NULL };
+    char *const words[] = { (char *)"--", (char *)topic, NULL };
 
     inv->call.command = &kr_cmd_help;
-    return run_words(inv, command ? 2 : 1, words, err);
+    return run_words(inv, topic ? 2 : 1, words, err);
 }
 
 static bool asks_help(const struct kr_command *command, int argc, char *const *argv)
@@ -274,6 +283,17 @@ static bool asks_help(const struct kr_command *command, int argc, char *const *a
 
     if (parse_words(command, argc, argv, &opts, &ignored))
         asked = kr_opts_count(&opts, "help") > 0;
+    kr_opts_free(&opts);
+    return asked;
+}
+
+/* The same of words behind the name of a group: "plot --help". */
+static bool asks_group_help(int argc, char *const *argv)
+{
+    struct kr_opts opts = { .tables = { kr_global_options }, .stop_at_operand = true };
+    struct kr_err ignored;
+    bool asked = kr_opts_parse(&opts, argc, argv, &ignored) && kr_opts_count(&opts, "help") > 0;
+
     kr_opts_free(&opts);
     return asked;
 }
@@ -300,11 +320,13 @@ static bool invoke(struct invocation *inv, int argc, char *const *argv, struct k
         kr_help_overview(inv->io->log);
         return kr_fail(err, KR_EARG, "a command is needed");
     }
+    if (kr_command_is_group(argv[0]) && asks_group_help(argc - 1, argv + 1))
+        return show_help(inv, argv[0], err);
     command = choose_command(argc, argv, &used, err);
     if (!command)
         return false;
     if (asks_help(command, argc - used, argv + used))
-        return show_help(inv, command, err);
+        return show_help(inv, command->name, err);
     inv->call.command = command;
     return run_words(inv, argc - used, argv + used, err);
 }

@@ -54,6 +54,12 @@ extern const struct kr_option kr_global_options[];
 /** The command of exactly that name ("report", "rules check"), or NULL. */
 const struct kr_command *kr_command_find(const char *name);
 
+/** Whether `word` is the first of the command's two words: "rules" of "rules check". */
+bool kr_command_in_group(const struct kr_command *command, const char *word);
+
+/** Whether any command is in the group of that name. */
+bool kr_command_is_group(const char *word);
+
 /* Options for commands that write data. */
 #define KR_OPTIONS_OUTPUT                                                                          \
     { "json", 0, NULL, NULL, "the same as --format json" },                                        \

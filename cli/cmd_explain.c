@@ -127,26 +127,65 @@ static bool explain_trace(struct kr_call *call, const struct kr_rules *rules, co
     return good;
 }
 
-/* A kernel's name is hardly ever the name of a file that exists; --name settles it. */
+static bool ends_like_a_trace(const char *what)
+{
+    static const char *const endings[] = { ".json", ".json.gz", ".json.zst", ".kreach" };
+    size_t len = strlen(what);
+
+    for (size_t i = 0; i < KR_COUNT(endings); i++) {
+        size_t n = strlen(endings[i]);
+
+        if (len > n && strcmp(what + len - n, endings[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A kernel's name is hardly ever that of a file, there or mistyped; --name settles it. */
 static bool is_trace(const struct kr_call *call, const char *what)
 {
     struct stat st;
 
     if (kr_opts_count(&call->opts, "name"))
         return false;
-    return strcmp(what, "-") == 0 || stat(what, &st) == 0;
+    return strcmp(what, "-") == 0 || stat(what, &st) == 0 || ends_like_a_trace(what);
+}
+
+/* Options that would have no effect are refused: what they ask for is not what would be shown. */
+static bool check_options(const struct kr_call *call, const char *what, bool trace,
+                          struct kr_err *err)
+{
+    static const struct {
+        const char *option;
+        bool of_trace;
+    } options[] = {
+        { "op", false }, { "annotation", false }, { "unclassified", true }, { "window", true }
+    };
+
+    if (!*what)
+        return kr_fail(err, KR_EARG, "a kernel's name is empty");
+    for (size_t i = 0; i < KR_COUNT(options); i++) {
+        if (options[i].of_trace != trace && kr_opts_count(&call->opts, options[i].option))
+            return kr_fail(err, KR_EARG, "--%s is for %s, and '%.64s' is %s", options[i].option,
+                           trace ? "a kernel's name" : "a trace", what,
+                           trace ? "a trace" : "a kernel's name");
+    }
+    return true;
 }
 
 static bool run(struct kr_call *call, struct kr_err *err)
 {
     const char *what = call->opts.operands[0];
-    struct kr_rules *rules = kr_load_rules(call, err);
+    bool trace = is_trace(call, what);
+    struct kr_rules *rules;
     bool good;
 
+    if (!check_options(call, what, trace, err))
+        return false;
+    rules = kr_load_rules(call, err);
     if (!rules)
         return false;
-    good = is_trace(call, what) ? explain_trace(call, rules, what, err)
-                                : explain_name(call, rules, what, err);
+    good = trace ? explain_trace(call, rules, what, err) : explain_name(call, rules, what, err);
     kr_rules_free(rules);
     return good;
 }
@@ -156,7 +195,7 @@ static const struct kr_option options[] = {
     { "name", 0, NULL, NULL, "NAME is a kernel's name even if a file is called so" },
     { "op", 0, "OP", NULL, "launching op of NAME, e.g. aten::mm" },
     { "annotation", 0, "TEXT", NULL, "annotation around NAME's launch" },
-    { "window", 'w', "SPEC", NULL, "all, steady, step:N, name:TEXT or time:A..B; all by default" },
+    KR_OPTION_WINDOW,
     KR_OPTIONS_RULES,
     { "json", 0, NULL, NULL, "write JSON" },
     KR_OPTIONS_FILE,

@@ -1,4 +1,4 @@
-/* kreach help [COMMAND]: what --help shows, too. */
+/* kreach help [COMMAND]: what --help shows, too. A group, such as "plot", lists its commands. */
 #include <string.h>
 
 #include "commands.h"
@@ -21,6 +21,10 @@ static bool run(struct kr_call *call, struct kr_err *err)
     command = kr_command_find(name);
     if (command) {
         kr_help_command(call->out, command);
+        return true;
+    }
+    if (kr_command_is_group(name)) {
+        kr_help_group(call->out, name);
         return true;
     }
     for (size_t i = 0; kr_commands[i]; i++)

@@ -57,6 +57,20 @@ static bool parse_request(const struct kr_call *call, struct request *out, struc
     return kr_load_wall(call, &out->predict.wall_step_ns, err);
 }
 
+/* A mode that was asked for by name and cannot be told is no empty table. */
+static bool check_modes(unsigned modes, const struct kr_predict_result *result, bool has_sigma,
+                        struct kr_err *err)
+{
+    for (unsigned m = 0; modes != MODES_ALL && m < KR_PREDICT_MODE_COUNT; m++) {
+        enum kr_predict_mode mode = (enum kr_predict_mode)m;
+
+        if ((modes & 1u << m) && !kr_predict_find(result, mode))
+            return kr_fail(err, KR_EARG, "--mode %s needs %s", kr_predict_mode_name(mode),
+                           has_sigma ? "an entry with a win_rate" : "--sigma");
+    }
+    return true;
+}
+
 static bool predict(const struct kr_call *call, const struct request *request,
                     const struct kr_report *report, const struct kr_sigma_file *sigma,
                     struct kr_err *err)
@@ -78,10 +92,11 @@ static bool predict(const struct kr_call *call, const struct request *request,
 
     if (!kr_predict_run(&input, sigma, &request->predict, &result, err))
         return false;
+    good = check_modes(request->modes, &result, sigma != NULL, err);
     /* Text has them in its own place. */
-    for (size_t i = 0; call->format != KR_FORMAT_TEXT && i < result.n_warnings; i++)
+    for (size_t i = 0; good && call->format != KR_FORMAT_TEXT && i < result.n_warnings; i++)
         kr_call_warn(call, "%s", result.warnings[i]);
-    good = render(call, &view, err);
+    good = good && render(call, &view, err);
     kr_predict_free(&result);
     return good;
 }

@@ -146,11 +146,12 @@ const struct kr_command kr_cmd_report = {
     .name = "report",
     .args = "FILE...",
     .summary = "say where the time goes and how much of it kernels could save",
-    .details = "FILE is a torch.profiler trace: JSON, plain or in gzip or zstd; '-' is standard\n"
-               "input. Several files (ranks) are analysed apart and their rows added by name.\n"
+    .details = "FILE is a recording of 'kreach record' (.kreach) or a torch.profiler trace (JSON,\n"
+               "plain or in gzip or zstd); '-' is standard input. Several files (ranks) are\n"
+               "analysed apart and their rows added by name.\n"
                "A truncated file is reported as far as it goes, with exit status 3.\n\n"
                "examples:\n"
-               "  kreach report trace.json.gz\n"
+               "  kreach report run.kreach\n"
                "  kreach report --wall 31.4ms trace.json.gz\n"
                "  kreach report --window steady --json -o report.json rank0.json rank1.json\n"
                "  kreach report --format csv --by family trace.json\n"

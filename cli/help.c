@@ -2,19 +2,33 @@
 
 #include "opts_help.h"
 
+/* Names and summaries of the commands of a group, or of all with NULL. */
+static void list_commands(FILE *out, const char *group)
+{
+    for (size_t i = 0; kr_commands[i]; i++) {
+        const struct kr_command *c = kr_commands[i];
+        char left[64];
+
+        if (group && !kr_command_in_group(c, group))
+            continue;
+        snprintf(left, sizeof left, "  %s", c->name);
+        kr_opts_help_entry(out, left, c->summary);
+    }
+}
+
+void kr_help_group(FILE *out, const char *group)
+{
+    fprintf(out, "usage: kreach %s COMMAND [options] ...\n\ncommands:\n", group);
+    list_commands(out, group);
+    fprintf(out, "\n'kreach help %s COMMAND' explains one.\n", group);
+}
+
 void kr_help_overview(FILE *out)
 {
     fputs("kreach: how far better GPU kernels would reach in your workload\n\n"
           "usage: kreach COMMAND [options] ...\n\ncommands:\n",
           out);
-    for (size_t i = 0; kr_commands[i]; i++) {
-        const struct kr_command *c = kr_commands[i];
-
-        char left[64];
-
-        snprintf(left, sizeof left, "  %s", c->name);
-        kr_opts_help_entry(out, left, c->summary);
-    }
+    list_commands(out, NULL);
     fputs("\noptions of every command:\n", out);
     kr_opts_help(out, kr_global_options);
     fputs("\n'kreach help COMMAND' explains one command. Start with: kreach report TRACE\n"

@@ -22,9 +22,13 @@
     }
 
 /* Options of every command that accounts for time. */
+#define KR_OPTION_WINDOW                                                                           \
+    {                                                                                              \
+        "window", 'w', "SPEC", NULL,                                                               \
+            "all, steady, step:N, name:TEXT or time:A..B; all by default, steady for a .kreach"    \
+    }
 #define KR_OPTIONS_WINDOW                                                                          \
-    { "window", 'w', "SPEC", NULL,                                                                 \
-      "all, steady, step:N, name:TEXT or time:A..B; all by default, steady for a .kreach" },       \
+    KR_OPTION_WINDOW,                                                                              \
     {                                                                                              \
         "wall", 0, "DURATION", NULL,                                                               \
             "step time without a profiler, e.g. 31.4ms; takes the steady window"                   \

@@ -11,3 +11,7 @@ $K --json --fail-if 'nrom>1%' steps.json 2>/dev/null >error.json
 echo $?
 kreach schema error >schema
 python3 "$TOOLS/validate.py" schema error.json
+$K --fail-if 'idel>1%' steps.json
+echo $?
+$K --fail-if 'idle/step>1%' steps.json
+echo $?
