@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "median.h"
 #include "mem.h"
 #include "note_name.h"
 #include "record_marks.h"
 #include "record_parts.h"
+#include "spread.h"
 
 /* Fewer repeats are no loop. */
 enum { MIN_REPEATS = 5 };
@@ -390,7 +390,7 @@ static bool median_step(const struct kr_record_steps *steps, uint64_t *out_ns, s
         return false;
     for (size_t i = 0; i < steps->n; i++)
         times_ns[i] = steps->items[i].dur_ns;
-    *out_ns = kr_median(times_ns, steps->n);
+    *out_ns = kr_spread_of(times_ns, steps->n).median;
     free(times_ns);
     return true;
 }
