@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
+#define CALLER __builtin_return_address(0)
 
 #define TAKEOVER_FLUSHES 20 /* at most, once, where a profiler of the program's starts */
 #define TAKEOVER_WAIT_US 1000
@@ -96,10 +97,29 @@ EXPORT int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_compl
 EXPORT int cuptiActivityDisable(uint32_t kind);
 EXPORT int cuptiFinalize(void);
 
-static void *next_cupti(const char *name)
+/* Among the libraries that the caller's own brought along, which Python loads for itself alone. */
+static void *callers_own(const void *caller, const char *name)
+{
+    Dl_info where;
+    void *found = NULL;
+
+    if (dladdr(caller, &where) == 0)
+        return NULL;
+    void *library = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library) {
+        found = dlsym(library, name);
+        dlclose(library);
+    }
+    return found;
+}
+
+/* CUPTI's own function, where the caller would have found it without us in front. */
+static void *next_cupti(const void *caller, const char *name)
 {
     void *found = dlsym(RTLD_NEXT, name);
 
+    if (!found)
+        found = callers_own(caller, name);
     if (!found && cap_session.cupti.handle)
         found = dlsym(cap_session.cupti.handle, name);
     return found;
@@ -115,7 +135,7 @@ int cuptiSubscribe(void **subscriber, cupti_callback_fn *callback, void *user)
 {
     int (*real)(void **, cupti_callback_fn *, void *);
 
-    *(void **)&real = next_cupti("cuptiSubscribe");
+    *(void **)&real = next_cupti(CALLER, "cuptiSubscribe");
     give_way();
     return real ? real(subscriber, callback, user) : CUPTI_E_NOT_INITIALIZED;
 }
@@ -125,7 +145,7 @@ int cuptiSubscribe_v2(void **subscriber, cupti_callback_fn *callback, void *user
 {
     int (*real)(void **, cupti_callback_fn *, void *, struct cupti_subscriber_params *);
 
-    *(void **)&real = next_cupti("cuptiSubscribe_v2");
+    *(void **)&real = next_cupti(CALLER, "cuptiSubscribe_v2");
     give_way();
     return real ? real(subscriber, callback, user, params) : CUPTI_E_NOT_INITIALIZED;
 }
@@ -160,7 +180,7 @@ int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn 
 {
     int (*real)(cupti_request_fn *, cupti_complete_fn *);
 
-    *(void **)&real = next_cupti("cuptiActivityRegisterCallbacks");
+    *(void **)&real = next_cupti(CALLER, "cuptiActivityRegisterCallbacks");
     if (!real)
         return CUPTI_E_NOT_INITIALIZED;
     if (cap_session_active()) {
@@ -186,7 +206,7 @@ int cuptiActivityDisable(uint32_t kind)
 {
     int (*real)(uint32_t);
 
-    *(void **)&real = next_cupti("cuptiActivityDisable");
+    *(void **)&real = next_cupti(CALLER, "cuptiActivityDisable");
     int result = real ? real(kind) : CUPTI_E_NOT_INITIALIZED;
     if (kind == CUPTI_KIND_CONCURRENT_KERNEL || kind == CUPTI_KIND_KERNEL)
         foreign_is_done();
@@ -206,7 +226,7 @@ int cuptiFinalize(void)
     int (*real)(void);
     struct cap_session *s = &cap_session;
 
-    *(void **)&real = next_cupti("cuptiFinalize");
+    *(void **)&real = next_cupti(CALLER, "cuptiFinalize");
     if (real && cap_session_active()) {
         be_taken_over(s, atomic_load(&s->foreign_complete));
         cap_session_unsubscribe(s);

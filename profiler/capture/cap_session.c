@@ -5,14 +5,13 @@
 #include "cap_nvtx.h"
 #include "cap_quiet.h"
 #include "cap_say.h"
+#include "cap_thread.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define STACK_BYTES (256u << 10)
 
 struct cap_session cap_session;
 
@@ -26,7 +25,10 @@ bool cap_session_active(void)
     return atomic_load(&cap_session.phase) == CAP_ON && cap_session.pid == getpid();
 }
 
-/* A process that cannot be recorded says so once, on stderr and in a file of its own. */
+/*
+ * A process that cannot be recorded says so once, on stderr and in a file of its own, and leaves
+ * CUPTI to others.
+ */
 static void fail(struct cap_session *s, const char *what, const char *why)
 {
     struct cap_quiet quiet;
@@ -40,6 +42,7 @@ static void fail(struct cap_session *s, const char *what, const char *why)
     cap_recorder_end(&s->recorder, KREACH_END_EXIT, "not recorded");
     cap_quiet_end(&quiet);
     cap_recorder_close(&s->recorder);
+    cap_session_unsubscribe(s);
     atomic_store(&s->phase, CAP_INERT);
 }
 
@@ -231,24 +234,6 @@ static void set_attributes(struct cap_session *s)
     }
 }
 
-static bool start_worker(struct cap_session *s)
-{
-    pthread_attr_t attr;
-    sigset_t all;
-    sigset_t before;
-
-    /* A signal of the program's must never run on our thread. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int failed = pthread_create(&s->worker, &attr, cap_worker_main, s);
-    pthread_attr_destroy(&attr);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed == 0;
-}
-
 static void describe(struct cap_session *s, int driver_version)
 {
     char text[32];
@@ -274,6 +259,7 @@ static bool start_recording(struct cap_session *s)
     if (result == CUPTI_OK && !shut)
         result = cap_kinds_enable(s);
     if (result != CUPTI_OK) {
+        cap_kinds_disable(s); /* those before the one that was refused */
         fail(s, "CUPTI refused to record", cap_cupti_explain(result).text);
         return false;
     }
@@ -285,7 +271,7 @@ static bool start_recording(struct cap_session *s)
     atomic_store(&s->phase, CAP_ON);
     if (s->opts.range[0] && cap_nvtx_inside())
         cap_window_want(s, true); /* one that began on another thread meanwhile */
-    if (!start_worker(s)) {
+    if (!cap_thread_start(&s->worker, cap_worker_main, s)) {
         cap_kinds_disable(s);
         fail(s, "cannot start a thread", "the process is at its limit of threads or memory");
         return false;
@@ -321,7 +307,7 @@ static void start_plain(struct cap_session *s)
     atomic_store(&s->window, CAP_OPEN);
     atomic_store(&s->window_wanted, 1);
     atomic_store(&s->phase, CAP_ON);
-    if (start_worker(s))
+    if (cap_thread_start(&s->worker, cap_worker_main, s))
         register_ends(s);
     else
         fail(s, "cannot start a thread", "the process is at its limit of threads or memory");

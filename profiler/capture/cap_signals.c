@@ -6,6 +6,7 @@
  * interrupted thread holds.
  */
 #include "cap_session.h"
+#include "cap_thread.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,8 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define STACK_BYTES (128u << 10)
-#define NEVER_NS    3600000000000ULL
+#define NEVER_NS 3600000000000ULL
 
 /*
  * Supervisors signal a group and each process of it, and `kreach record` passes its own copy on:
@@ -84,26 +84,9 @@ static void *reap(void *unused)
     return NULL;
 }
 
-static bool start_reaper(void)
-{
-    pthread_attr_t attr;
-    pthread_t thread;
-    sigset_t all;
-    sigset_t before;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    int failed = pthread_create(&thread, &attr, reap, NULL);
-    pthread_attr_destroy(&attr);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed == 0;
-}
-
 void cap_signals_open(struct cap_session *s)
 {
+    pthread_t reaper;
     struct sigaction now;
     struct sigaction ours = { .sa_handler = handle, .sa_flags = SA_RESTART | SA_ONSTACK };
     bool ready = atomic_load(&reaper_pid) == s->pid;
@@ -114,7 +97,7 @@ void cap_signals_open(struct cap_session *s)
             now.sa_handler != SIG_DFL)
             continue;
         if (!ready) {
-            if (!start_reaper())
+            if (!cap_thread_start(&reaper, reap, NULL))
                 return;
             atomic_store(&reaper_pid, s->pid);
             ready = true;

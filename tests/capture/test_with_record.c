@@ -36,8 +36,9 @@ static int record_with(const char *options, const char *script, char *text, size
 
     snprintf(command, sizeof command,
              "cd '%s' && export LD_LIBRARY_PATH='%s' KREACH_LIB='%s' VICTIM='%s' && "
+             "export CLIENT='%s' BIG_TLS='%s' && "
              "'%s' record --force %s -o out.kreach -- sh -c '%s' 2>&1",
-             folder, FAKE_LIB, LIBKREACH, VICTIM, KREACH, options, script);
+             folder, FAKE_LIB, LIBKREACH, VICTIM, CLIENT, BIG_TLS, KREACH, options, script);
     FILE *in = popen(command, "r");
     assert_non_null(in);
     const size_t len = fread(text, 1, room - 1, in);
@@ -244,6 +245,50 @@ static void a_signal_that_comes_twice_at_once_is_one(void **state)
     assert_non_null(strstr(text, "complete: nothing"));
 }
 
+/* Rows 11 and 57. Its libcupti is in no scope but its own, and kreach stands in front of it. */
+static void a_client_that_is_loaded_late_gets_what_it_asks_for(void **state)
+{
+    static const struct {
+        const char *fake, *script;
+    } cases[] = {
+        { "a=1", "KREACH_DISABLE=1 $CLIENT" },
+        { "a=1", "KREACH_DISABLE=1 $CLIENT init" },
+        { "a=1", "$CLIENT" },
+        { "a=1", "$CLIENT init" },
+        { "enable=27", "$CLIENT refused" },
+        { "enable=27,enable_kind=22", "$CLIENT refused" }, /* after two kinds were switched on */
+        { "version=17", "$CLIENT refused" },
+    };
+    char text[4096];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char script[200];
+
+        snprintf(script, sizeof script, "%s; echo result $?", cases[i].script);
+        setenv("FAKE", cases[i].fake, 1);
+        record(script, text, sizeof text);
+        if (!strstr(text, "result 0\n"))
+            print_error("%s, %s:\n%s", cases[i].fake, cases[i].script, text);
+        assert_non_null(strstr(text, "result 0\n"));
+    }
+    unsetenv("FAKE");
+}
+
+/* The C library takes thread-local memory out of the stacks that threads get. */
+static void threads_of_kreach_start_where_thread_local_memory_is_large(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    assert_int_equal(record("LD_PRELOAD=$LD_PRELOAD:$BIG_TLS; $VICTIM init kernels=10 kill=15",
+                            text, sizeof text),
+                     143);
+    if (!strstr(text, "complete: nothing"))
+        print_error("%s", text);
+    assert_non_null(strstr(text, "complete: nothing"));
+}
+
 static bool doctor_says(const char *what)
 {
     char command[1000];
@@ -274,6 +319,8 @@ int main(void)
         cmocka_unit_test(a_latecomer_leaves_nothing_beside_the_recording),
         cmocka_unit_test(nothing_that_kreach_writes_ends_the_program),
         cmocka_unit_test(a_signal_that_comes_twice_at_once_is_one),
+        cmocka_unit_test(a_client_that_is_loaded_late_gets_what_it_asks_for),
+        cmocka_unit_test(threads_of_kreach_start_where_thread_local_memory_is_large),
         cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),
         cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };
