@@ -56,15 +56,23 @@ MODEL_ROWS = {"dlrm_inference": Row("dlrm_inference {}", 400, 20),
               "decode_graph": Row("decode_graph {}", 12, 2)}
 LIBTORCH_ROWS = {"libtorch_mlp_inference": Row("mlp {}", 40, 5)}
 
+# What other profilers ask of CUPTI where it differs from the floor (docs/performance.md says where
+# that was read). Each lets records pile up until its session ends.
+AS_TORCH = ("floor,no-peers,all-calls,ticks,own-ids,one-buffer,unzeroed,buffer=4096,cap=2048,"
+            "flush=3600")
+AS_PROTON = "floor,kernels-only,own-ids,unzeroed,buffer=65536,cap=2048,flush=3600"
+
 # One at a time, against "kreach" and "floor". KREACH_SWITCHES="NAME;NAME" chooses some.
 SWITCHES = {
     "kernels only": Column("kernels-only"),
+    "no peer kind": Column("no-peers"),
     "no subscription (yield)": Column("yield"),
     "pinned host buffers": Column("pinned"),
     "one buffer for all threads": Column("one-buffer"),
     "CUPTI zeroes buffers": Column("unzeroed"),
     "buffers of 128 KiB": Column("buffer=128"),
     "buffers of 512 KiB": Column("buffer=512"),
+    "buffers of 4 MiB": Column("buffer=4096"),
     "buffers of 8 MiB": Column("buffer=8192"),
     "16 device buffers ready": Column("device-ready=16"),
     "device buffers of 12.8 MB": Column("device-buffer=12500"),
@@ -80,12 +88,33 @@ SWITCHES = {
     "floor, CUPTI zeroes buffers": Column("floor,unzeroed"),
     "floor, kernels only": Column("floor,kernels-only"),
     "floor, flush each 5 s": Column("floor,flush=5"),
+    "floor, no peer kind": Column("floor,no-peers"),
+    "floor, records of all calls": Column("floor,all-calls"),
+    "floor, times by a counter": Column("floor,ticks"),
+    "floor, CUPTI's thread ids": Column("floor,own-ids"),
+    "floor, one buffer for all threads": Column("floor,one-buffer"),
+    "floor, buffers of 4 MiB": Column("floor,buffer=4096"),
+    "floor, as torch.profiler": Column(AS_TORCH),
+    "floor, as Proton": Column(AS_PROTON),
 }
 
+# Graphs, where other profilers were seen below libkreach: beside them, what they do otherwise.
+# by sessions: the kinds are on for a visit only, as theirs are.
+GRAPH_COLUMNS = {"floor, no peer kind": SWITCHES["floor, no peer kind"],
+                 "floor, as torch.profiler": Column(AS_TORCH),
+                 "floor, as torch.profiler, by sessions":
+                     Column(AS_TORCH.replace("flush=3600", "flush=0.5,range=steps,linger=0")),
+                 "floor, as Proton": Column(AS_PROTON),
+                 "torch device": Column(None, "device"), "proton": Column(None, "proton")}
 
-def chosen_switches():
-    names = [n for n in os.environ.get("KREACH_SWITCHES", "").split(";") if n]
-    return {n: SWITCHES[n] for n in names} if names else SWITCHES
+
+def chosen(variable, things):
+    """Those whose names stand in the variable, with ";" between them; all when it names none."""
+    names = [n for n in os.environ.get(variable, "").split(";") if n]
+    for name in names:
+        if name not in things:
+            sys.exit("overhead: %s: no '%s'; there are: %s" % (variable, name, "; ".join(things)))
+    return {n: things[n] for n in names} if names else things
 
 
 def cpu_list(text):
@@ -255,18 +284,30 @@ def measure_launches(tools, limit_s):
 
 
 def measure_switches(tools, limit_s):
-    return Trial(c_agent(tools), dict(OURS, **chosen_switches()), SWITCH_ROWS, limit_s, 5).run()
+    columns = dict(OURS, **chosen("KREACH_SWITCHES", SWITCHES))
+    return Trial(c_agent(tools), columns, chosen("KREACH_ROWS", SWITCH_ROWS), limit_s, 5).run()
+
+
+def python_agent(tools, models):
+    """Models, and the launches in C called from there: all profilers can be on."""
+    def start(column):
+        command = MODELS + list(models) + ["--serve", "--launches", tools.launches_library,
+                                           "--profiler", column.profiler]
+        return Agent(tools, command, column.options, column.extra)
+
+    return start
 
 
 def measure_models(tools, limit_s):
-    """Models in Python, and the launches in C called from there: all profilers can be on."""
-    def start(column):
-        command = MODELS + list(MODEL_ROWS) + ["--serve", "--launches", tools.launches_library,
-                                               "--profiler", column.profiler]
-        return Agent(tools, command, column.options, column.extra)
-
     rows = dict(PYTHON_LAUNCHES, **MODEL_ROWS)
-    return Trial(start, dict(OURS, **PEERS), rows, limit_s, 10).run()
+    return Trial(python_agent(tools, MODEL_ROWS), dict(OURS, **PEERS), rows, limit_s, 10).run()
+
+
+def measure_graphs(tools, limit_s):
+    rows = {"decode_graph": MODEL_ROWS["decode_graph"],
+            "python, graph, 1 thread": PYTHON_LAUNCHES["python, graph, 1 thread"]}
+    return Trial(python_agent(tools, ["decode_graph"]), dict(OURS, **GRAPH_COLUMNS), rows, limit_s,
+                 6).run()
 
 
 def measure_libtorch(tools, limit_s):
@@ -283,7 +324,8 @@ def measure_libtorch(tools, limit_s):
 
 # part: (how, share of the time)
 PARTS = {"launches": (measure_launches, 3.5), "switches": (measure_switches, 4.5),
-         "models": (measure_models, 6), "libtorch": (measure_libtorch, 0.8)}
+         "models": (measure_models, 6), "graphs": (measure_graphs, 4),
+         "libtorch": (measure_libtorch, 0.8)}
 
 
 def measure(parts, tools, keep):

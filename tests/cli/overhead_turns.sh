@@ -4,6 +4,7 @@ ROOT=$root python3 - 2>stderr <<'PYTHON' || cat stderr
 import math
 import os
 import random
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -89,6 +90,22 @@ check("a column of every second turn has every second turn",
       [v["turn"] for v in cells["kreach"]] == list(range(0, trial["turns"], 2)))
 check("all programs are started anew", trial["starts"] > 1)
 check("it ends in time", trial["seconds"] < 3)
+with open(os.environ["ROOT"] + "/profiler/capture/cap_opts.c") as f:
+    known = set(re.findall(r'^    \{ "([a-z-]+)", ', f.read(), re.M))
+columns = list(overhead.SWITCHES.values()) + list(overhead.GRAPH_COLUMNS.values())
+columns += list(overhead.OURS.values())
+used = {o.split("=")[0] for c in columns for o in (c.options or "").split(",") if o}
+check("libkreach.so knows all options of all columns", used <= known and len(used) > 15)
+os.environ["KREACH_ROWS"] = "graph, 1 thread;"
+check("rows and switches can be chosen",
+      list(overhead.chosen("KREACH_ROWS", overhead.SWITCH_ROWS)) == ["graph, 1 thread"] and
+      overhead.chosen("KREACH_SWITCHES", overhead.SWITCHES) is overhead.SWITCHES)
+os.environ["KREACH_ROWS"] = "graf"
+try:
+    overhead.chosen("KREACH_ROWS", overhead.SWITCH_ROWS)
+    check("one that is not there ends it", False)
+except SystemExit as error:
+    check("one that is not there ends it", "no 'graf'" in str(error))
 agent = Agent(None, [sys.executable, "-c", PROGRAMS["silent"]])
 agent.reply(10)
 try:
