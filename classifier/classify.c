@@ -40,11 +40,11 @@ static int compare_subjects(const void *pa, const void *pb, void *arg)
     const struct kr_site *b = &t->sites[*(const uint32_t *)pb];
 
     if (a->name != b->name)
-        return a->name < b->name ? -1 : 1;
+        return KR_COMPARE(a->name, b->name);
     if (a->op != b->op)
-        return a->op < b->op ? -1 : 1;
+        return KR_COMPARE(a->op, b->op);
     if (a->annotation != b->annotation)
-        return a->annotation < b->annotation ? -1 : 1;
+        return KR_COMPARE(a->annotation, b->annotation);
     return KR_COMPARE(a->kind, b->kind);
 }
 

@@ -152,9 +152,9 @@ static int compare_uses(const void *pa, const void *pb)
     if (may_be_anchor(a) != may_be_anchor(b))
         return may_be_anchor(a) ? -1 : 1;
     if (a->count != b->count)
-        return a->count < b->count ? -1 : 1;
+        return KR_COMPARE(a->count, b->count);
     if (a->gap_ns != b->gap_ns)
-        return a->gap_ns > b->gap_ns ? -1 : 1;
+        return KR_COMPARE(b->gap_ns, a->gap_ns);
     return KR_COMPARE(a->first, b->first);
 }
 
@@ -164,7 +164,7 @@ static int compare_evenness(const void *pa, const void *pb)
     const struct name_use *b = pb;
 
     if (a->unevenness != b->unevenness)
-        return a->unevenness < b->unevenness ? -1 : 1;
+        return KR_COMPARE(a->unevenness, b->unevenness);
     return KR_COMPARE(a->first, b->first);
 }
 

@@ -112,17 +112,17 @@ static int compare_marks(const void *pa, const void *pb)
     const struct mark *b = pb;
 
     if (a->pattern != b->pattern)
-        return a->pattern < b->pattern ? -1 : 1;
+        return KR_COMPARE(a->pattern, b->pattern);
     if (a->on_device != b->on_device)
         return a->on_device ? 1 : -1;
     if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
+        return KR_COMPARE(a->thread, b->thread);
     if (a->on_device && a->number != b->number)
-        return a->number < b->number ? -1 : 1;
+        return KR_COMPARE(a->number, b->number);
     if (a->on_device && a->name != b->name)
-        return a->name < b->name ? -1 : 1;
+        return KR_COMPARE(a->name, b->name);
     if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
+        return KR_COMPARE(a->start_ns, b->start_ns);
     return KR_COMPARE(a->end_ns, b->end_ns);
 }
 
