@@ -125,7 +125,7 @@ static bool may_count(const struct scene *scene, const struct outcome *o)
 static void wait_for(const struct scene *scene, struct outcome *o, pid_t pid)
 {
     const double start = now_s();
-    const double limit = scene->timeout_s ? scene->timeout_s : 60;
+    const double limit = scene->timeout_s ? scene->timeout_s : 200;
     bool counting = false;
     bool sent = scene->kill_after_us == 0;
     double from = start;

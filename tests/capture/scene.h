@@ -21,7 +21,7 @@ struct scene {
     enum kill_from kill_from;
     int signal;                     /* with kill_after_us: this signal instead */
     unsigned long file_limit_bytes; /* RLIMIT_FSIZE */
-    unsigned timeout_s;             /* default 60: then the run has hung */
+    unsigned timeout_s;             /* default 200: then the run has hung */
 };
 
 #define SCENE_FILES_MAX 64

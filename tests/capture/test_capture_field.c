@@ -211,9 +211,9 @@ static void buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed(void
     static const char *const ops[] = {
         "init kernels=100 return=3",
         "init kernels=100 badexec kernels=100 return=3",
-        "init kernels=100 sleep=300 kernels=100 return=3",
+        "init kernels=100 shut kernels=100 return=3",
     };
-    static const char *const options[] = { "", "", "duration=0.1,flush=0.05" };
+    static const char *const options[] = { "", "", "duration=0.5,flush=0.05" };
 
     (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
@@ -248,10 +248,10 @@ static void a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes(void *
 static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
 {
     static const char *const ops[] = {
-        "init kernels=100 sleep=50 finalize sleep=300 kernels=30 return=0",
-        ("init kernels=100 sync rival kernels=5 unrival sleep=300 finalize sleep=300 kernels=30 "
+        "init kernels=100 sleep=50 finalize open kernels=30 return=0",
+        ("init kernels=100 sync rival kernels=5 unrival open finalize open kernels=30 "
          "return=0"),
-        "init kernels=100 sync rival kernels=5 finalize sleep=300 kernels=30 return=0",
+        "init kernels=100 sync rival kernels=5 finalize open kernels=30 return=0",
     };
 
     (void)state;
@@ -276,8 +276,8 @@ static void a_window_that_cannot_be_ended_does_not_hold_the_program(void **state
 {
     struct outcome *o =
         scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
-                                   .options = "duration=0.1,flush=0.05,deadline=0.5",
-                                   .ops = "init kernels=10 sleep=300 return=9",
+                                   .options = "duration=0.5,flush=0.05,deadline=0.5",
+                                   .ops = "init kernels=10 sleep=1000 return=9",
                                    .timeout_s = 20 });
 
     (void)state;
