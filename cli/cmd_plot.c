@@ -197,15 +197,33 @@ static bool load_reports(struct kr_call *call, struct reports *r, struct kr_err 
     return good;
 }
 
+/* Without --of: of the plain step where it is known of every run, as in a report's verdict. */
+static void choose_whole(const struct kr_call *call, const struct reports *reports,
+                         struct kr_plot_options *options)
+{
+    bool known = true;
+
+    if (kr_opts_value(&call->opts, "of"))
+        return;
+    for (size_t r = 0; r < reports->n; r++) {
+        const struct kr_true_step *step = &reports->items[r].step;
+
+        known = known && step->known && !step->busy_too_long;
+    }
+    options->of = known ? KR_PLOT_OF_STEP : KR_PLOT_OF_WALL;
+}
+
 /* Options before files: a mistake in them must not cost the reading of a trace. */
 static bool run_figure(struct kr_call *call, draw_fn *build, struct kr_err *err)
 {
     struct kr_plot_options options;
     struct reports reports = { 0 };
     struct kr_plot plot = { 0 };
-    bool good = parse_options(call, &options, err) && load_reports(call, &reports, err) &&
-                build(reports.items, reports.n, &options, &plot, err) && draw(call, &plot, err);
+    bool good = parse_options(call, &options, err) && load_reports(call, &reports, err);
 
+    if (good)
+        choose_whole(call, &reports, &options);
+    good = good && build(reports.items, reports.n, &options, &plot, err) && draw(call, &plot, err);
     kr_plot_free(&plot);
     free_reports(&reports);
     return good;
@@ -279,7 +297,8 @@ static bool run_amdahl(struct kr_call *call, struct kr_err *err)
 #define OPTION_OF                                                                                  \
     {                                                                                              \
         "of", 0, "WHOLE", "wall|busy|step",                                                        \
-            "what shares are of: wall time (the default), the GPU's busy time, or the plain step"  \
+            "what shares are of: wall time, the GPU's busy time, or the plain step, the "          \
+            "default where it is known of every run"                                               \
     }
 
 /* A PNG has twice the pixels that its 96 per inch ask for. */

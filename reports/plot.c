@@ -162,7 +162,7 @@ static void say_windows(const struct kr_report *reports, size_t n, char *out, si
     if (n == 1)
         snprintf(out, size, "window %s: %s", kr_window_kind_name(first->kind), first->how);
     else if (same)
-        snprintf(out, size, "window %s of each run", kr_window_kind_name(first->kind));
+        snprintf(out, size, "window '%s' of each run", kr_window_kind_name(first->kind));
     else
         snprintf(out, size, "each run in its own window");
 }
@@ -215,6 +215,7 @@ bool kr_plot_head(struct kr_plot *plot, const char *title, const struct kr_repor
             "set label 1 title at character 1, screen 1 offset 0, character -%s left noenhanced%s\n"
             "set label 2 subtitle at character 1, screen 1 offset 0, character -%s left "
             "noenhanced%s\n"
+            "set format '%%g'\n" /* the default begins with a space, which shifts the numbers */
             "set tmargin %s\n",
             dumb ? "0" : "1.2", dumb ? "" : " font ',14'", dumb ? "1" : "2.8",
             dumb ? "" : " font ',9'", dumb ? "3" : "4.5");

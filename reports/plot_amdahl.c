@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "mem.h"
 #include "plot_parts.h"
 #include "text.h"
 
@@ -141,25 +142,27 @@ static bool put_data(FILE *data, const struct drawing *d, size_t width, struct k
     return true;
 }
 
-/* Speed-ups of the run beside what they save, as many as have room. */
+/* Speed-ups of the run beside what they save, as many as have room; round ones first. */
 static void put_gain_tics(FILE *script, const struct drawing *d)
 {
-    static const double gains[] = { 0.5,  0.6,  0.7,  0.8, 0.9,  0.95, 1,   1.01, 1.02,
-                                    1.03, 1.05, 1.07, 1.1, 1.15, 1.2,  1.3, 1.4,  1.5,
-                                    1.75, 2,    2.5,  3,   4,    5,    10,  20,   100 };
+    static const double gains[] = { 1,    2,    1.5, 1.2,  1.1,  5,    3,   1.05, 10,
+                                    0.5,  0.8,  0.9, 1.3,  1.4,  1.02, 2.5, 1.75, 1.01,
+                                    1.03, 1.15, 4,   1.07, 0.95, 0.7,  0.6, 20,   100 };
     double room = (d->y_to - d->y_from) / 14;
-    double last = -INFINITY;
-    const char *comma = "";
+    double taken[KR_COUNT(gains)];
+    size_t n = 0;
 
     fputs("set y2tics (", script);
-    for (size_t i = 0; i < sizeof gains / sizeof *gains; i++) {
+    for (size_t i = 0; i < KR_COUNT(gains); i++) {
         double saved = 100 * (1 - 1 / gains[i]);
+        bool fits = saved >= d->y_from && saved <= d->y_to;
 
-        if (saved < d->y_from || saved > d->y_to || saved - last < room)
+        for (size_t k = 0; k < n; k++)
+            fits = fits && fabs(saved - taken[k]) >= room;
+        if (!fits)
             continue;
-        fprintf(script, "%s'%gx' %.6g", comma, gains[i], saved);
-        comma = ", ";
-        last = saved;
+        fprintf(script, "%s'%gx' %.6g", n ? ", " : "", gains[i], saved);
+        taken[n++] = saved;
     }
     fputs(") out nomirror\n", script);
 }

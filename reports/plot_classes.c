@@ -7,7 +7,7 @@
 
 /* Characters of a run's name; a segment of less than this share [%] has no number on it. */
 #define NAME_WIDTH          36
-#define NAME_WIDTH_DUMB     16
+#define NAME_WIDTH_DUMB     24
 #define LEAST_LABEL_PERCENT 4
 
 /* "wall 188 ms, 9 steps": what the bar's whole is. */

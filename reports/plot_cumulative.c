@@ -93,14 +93,21 @@ static bool put_named_kernels(FILE *data, const struct curve *curve, size_t widt
     return true;
 }
 
-/* Block: as put_named_kernels, but one line for each run, at the end of its curve. */
-static bool put_named_runs(FILE *data, const struct drawing *d, size_t width, struct kr_err *err)
+/*
+ * Block: as put_named_kernels, but one line for each run, at the end of its curve. A picture of
+ * characters has no colours: there the names begin with the letters that gnuplot gives the curves.
+ */
+static bool put_named_runs(FILE *data, const struct drawing *d, bool dumb, struct kr_err *err)
 {
+    size_t width = dumb ? NAME_WIDTH_DUMB - 3 : NAME_WIDTH;
+
     for (size_t r = 0; r < d->n; r++) {
         const struct curve *all = &d->curves[2 * r];
         const struct curve *addressable = &d->curves[2 * r + 1];
 
         fprintf(data, "%zu\t%.6g\t%u\t", all->n, 100 * all->total, kr_plot_curve_rgb[r]);
+        if (dumb)
+            fprintf(data, "%c%c ", (int)('A' + 2 * r), (int)('B' + 2 * r));
         if (!kr_plot_put_text(data, kr_plot_run_label(d->reports, d->n, r), width, err))
             return false;
         fprintf(data, "\t%s %%, addressable %s %%\n", kr_text_percent(all->total).s,
@@ -112,7 +119,7 @@ static bool put_named_runs(FILE *data, const struct drawing *d, size_t width, st
 
 static bool put_data(struct kr_plot *plot, struct drawing *d, struct kr_err *err)
 {
-    size_t width = plot->format == KR_PLOT_DUMB ? NAME_WIDTH_DUMB : NAME_WIDTH;
+    bool dumb = plot->format == KR_PLOT_DUMB;
 
     for (size_t c = 0; c < 2 * d->n; c++) {
         struct curve *curve = &d->curves[c];
@@ -128,8 +135,9 @@ static bool put_data(struct kr_plot *plot, struct drawing *d, struct kr_err *err
     }
     d->top = fmin(d->top * 1.05, 100);
     if (d->n == 1)
-        return put_named_kernels(plot->data_out, &d->curves[0], width, err);
-    return put_named_runs(plot->data_out, d, width, err);
+        return put_named_kernels(plot->data_out, &d->curves[0], dumb ? NAME_WIDTH_DUMB : NAME_WIDTH,
+                                 err);
+    return put_named_runs(plot->data_out, d, dumb, err);
 }
 
 static void put_axes(FILE *script, const struct drawing *d, bool dumb)
@@ -149,7 +157,7 @@ static void put_axes(FILE *script, const struct drawing *d, bool dumb)
             "set bmargin %d\n"
             "set key outside below left horizontal Left reverse samplen 2\n",
             d->most < 10 ? 10 : d->most, d->top, kr_plot_of_text(d->of), dumb ? 10 : 9,
-            dumb ? NAME_WIDTH_DUMB + 2 : NAME_WIDTH - 2, 6);
+            dumb ? NAME_WIDTH_DUMB + 3 : NAME_WIDTH - 2, 6);
 }
 
 /* Entries of the list on the right, from the top: `step` lines apart [fraction of the axis]. */
@@ -159,15 +167,16 @@ static void put_list_script(FILE *script, const struct drawing *d, unsigned bloc
     double step = d->top / (dumb ? 7.5 : 8.5);
 
     fprintf(script,
-            ", \\\n  data index %u using (x1):(%.6g-$0*%.6g):4%s with labels left offset 1,0 "
+            ", \\\n  data index %u using (x1):(%.6g-$0*%.6g):4%s with labels left offset %d,0 "
             "%snotitle"
-            ", \\\n  data index %u using (x1):(%.6g-$0*%.6g):5 with labels left offset 1,-%s "
+            ", \\\n  data index %u using (x1):(%.6g-$0*%.6g):5 with labels left offset %d,-%s "
             "%snotitle\n",
-            block, top, step, d->n > 1 && !dumb ? ":3" : "",
+            block, top, step, d->n > 1 && !dumb ? ":3" : "", dumb ? 2 : 1,
             dumb       ? ""
             : d->n > 1 ? "font ',9' tc rgb variable "
                        : "font ',9' ",
-            block, top, step, dumb ? "1" : "1.1", dumb ? "" : "font ',8' tc rgb '#555555' ");
+            block, top, step, dumb ? 2 : 1, dumb ? "1" : "1.1",
+            dumb ? "" : "font ',8' tc rgb '#555555' ");
 }
 
 static void put_script(FILE *script, const struct drawing *d, bool dumb)

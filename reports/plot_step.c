@@ -213,8 +213,9 @@ static double unit_ns(enum kr_unit unit)
     return unit == KR_UNIT_US ? 1e3 : unit == KR_UNIT_MS ? 1e6 : 1e9;
 }
 
+/* What is drawn was recorded; the plain step's time tells how far that stretched it. */
 static void put_axes(FILE *script, size_t n_lanes, double length, enum kr_unit unit,
-                     const char *what)
+                     const struct kr_true_step *step)
 {
     fprintf(script,
             "set xrange [0:%.6g]\n"
@@ -222,8 +223,10 @@ static void put_axes(FILE *script, size_t n_lanes, double length, enum kr_unit u
             "unset ytics\n"
             "set xtics out nomirror\n"
             "set rmargin %d\n"
-            "set xlabel \"time from the start of the %s [%s]",
-            length, n_lanes - 1, RIGHT_MARGIN, what, kr_unit_name(unit));
+            "set xlabel \"time from the start [%s]",
+            length, n_lanes - 1, RIGHT_MARGIN, kr_unit_name(unit));
+    if (step->known)
+        fprintf(script, "; a step takes %s without profiler", kr_text_duration(step->plain_ns).s);
 }
 
 static void put_areas_script(FILE *script, double length)
@@ -286,8 +289,7 @@ bool kr_plot_step(const struct kr_report *report, const struct kr_plot_options *
 
         out->height = dumb ? 2 * lanes.n + 11 : 180 + 60 * lanes.n;
         put_lanes(out->data_out, run->timeline, &lanes, dumb);
-        put_axes(out->script_out, lanes.n, length, unit,
-                 stretch.index == SIZE_MAX ? "window" : "step");
+        put_axes(out->script_out, lanes.n, length, unit, &report->step);
         if (dumb) {
             put_strips_script(out->script_out);
         } else {

@@ -23,3 +23,5 @@ $K classes -o classes.jpg $R 2>/dev/null; echo $?
 export TERM=xterm
 python3 "$TOOLS/on_terminal.py" 80 $K classes --format png $R | tr -d '\r' | head -1
 python3 "$TOOLS/on_terminal.py" 100 $K classes $R | tr -d '\r' | grep -c '^ *+-.*-+$'
+# Without colours, letters tell the curves of several runs apart.
+$K cumulative steps.json plain.json | grep -o '[A-D][A-D] .*json'

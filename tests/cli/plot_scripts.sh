@@ -10,7 +10,7 @@ plot classes --wall 350us --of step -o classes.svg
 plot amdahl --sigma sigma.json -o amdahl.png
 plot amdahl -o families.pdf
 plot cumulative --of busy -o cumulative.svg
-plot step --window step:2 --format dumb -o step.txt
+plot step --window step:2 --wall 350us --format dumb -o step.txt
 for f in classes amdahl families cumulative step.txt; do
     echo "== $f"
     cat $f.gp $f.dat
