@@ -399,6 +399,7 @@ def summary_ms(values):
 
 SOME = (30, 1.5)  # steps and seconds that give a time
 ENOUGH = (170, 7.0)  # for nine stretches with and without recording
+NOISE = 0.03  # fraction of a step
 
 
 def steps_without_turns(agents, how):
@@ -441,8 +442,8 @@ def calibrates_itself(tools, model, how="synced"):
     result["expected_kernels"] = expected
     check(abs(part.number("kernels") - expected) <= 2 * len(gaps) * per_step + 0.05 * expected,
           "work was recorded while left alone, or the other way: %s" % result)
-    low = min(result[name]["low"] for name in ("nothing", "plain")) * 0.97
-    high = max(result[name]["high"] for name in ("nothing", "plain")) * 1.03
+    low = min(result[name]["low"] for name in ("nothing", "plain")) * (1 - NOISE)
+    high = max(result[name]["high"] for name in ("nothing", "plain")) * (1 + NOISE)
     usual = sorted(alone)[1:-1]
     lingering_ms = per_step * LINGERING_NS / 1e6
     result["left_alone_over_plain"] = statistics.median(alone) / result["plain"]["median"] - 1
