@@ -446,6 +446,25 @@ static void build_launch(struct kr_build *b, int64_t start_ns)
         KR_FIELDS(KR_V(1), KR_S(0), KR_V(5), KR_V(0), KR_V(211), KR_S(start_ns), KR_V(1), KR_S(8)));
 }
 
+static void of_ranges_that_begin_at_once_the_longer_is_outside(void **state)
+{
+    struct kr_build b = { 0 };
+    struct kr_timeline *t;
+
+    (void)state;
+    kr_build_begin(&b, 1, "k");
+    kr_build_chunk(&b, KREACH_NAMES, KR_FIELDS(KR_V(2), KR_T("long"), KR_T("short")));
+    kr_build_fields(&b, KR_FIELDS(KR_V(2)));
+    kr_build_fields(&b, KR_FIELDS(KR_V(2), KR_V(5), KR_B(0), KR_S(100), KR_V(800)));
+    kr_build_fields(&b, KR_FIELDS(KR_V(3), KR_V(5), KR_B(0), KR_S(100), KR_V(100)));
+    kr_build_flush(&b, KREACH_RANGES);
+    build_launch(&b, 150);
+    kr_build_event(&b, 0, 1000, 50, 8);
+    t = read_build(&b);
+    assert_string_equal(kr_timeline_str(t, t->sites[t->events[0].site].annotation), "short");
+    kr_timeline_free(t);
+}
+
 static void a_kernel_before_its_launch_is_counted(void **state)
 {
     struct kr_build b = { 0 };
@@ -493,6 +512,7 @@ int main(void)
         cmocka_unit_test(graph_work_that_begins_outside_of_what_was_asked_for_is_left_out),
         cmocka_unit_test(launches_give_lead_times_and_ranges),
         cmocka_unit_test(ranges_become_annotations_of_host_and_device),
+        cmocka_unit_test(of_ranges_that_begin_at_once_the_longer_is_outside),
         cmocka_unit_test(a_kernel_before_its_launch_is_counted),
         cmocka_unit_test(launches_without_any_kernel_are_a_loss),
     };
