@@ -85,7 +85,7 @@ static void note_gap(struct kr_section *s, struct kr_cursor *c)
     if (c->bad)
         return;
     s->gaps[kind < KR_SECTION_GAPS ? kind : 0]++;
-    if ((kind == KREACH_GAP_TAKEOVER || kind == KREACH_GAP_BUSY) && !s->other.len)
+    if (kind == KREACH_GAP_BUSY && !s->other.len)
         s->other = detail;
 }
 

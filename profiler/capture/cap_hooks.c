@@ -178,17 +178,20 @@ static void be_taken_over(struct cap_session *s, cupti_complete_fn *foreign)
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
 {
+    struct cap_session *s = &cap_session;
     int (*real)(cupti_request_fn *, cupti_complete_fn *);
 
     *(void **)&real = next_cupti(CALLER, "cuptiActivityRegisterCallbacks");
     if (!real)
         return CUPTI_E_NOT_INITIALIZED;
-    if (cap_session_active()) {
-        be_taken_over(&cap_session, complete);
-        /* CUPTI still holds buffers of ours, which the client would not know, or free: all come to
-         * us, and we pass on what is not ours. */
+    atomic_store(&s->foreign_on, 1);
+    if (cap_session_active())
+        be_taken_over(s, complete);
+    atomic_store(&s->foreign_complete, complete);
+    /* CUPTI may still hold buffers of ours, which the client would not know, or free: all come to
+     * us, and we pass on what is not ours. */
+    if (cap_session_active() || cap_pool_outstanding(&s->pool) > 0)
         complete = cap_complete;
-    }
     return real(request, complete);
 }
 
@@ -196,6 +199,7 @@ static void foreign_is_done(void)
 {
     struct cap_session *s = &cap_session;
 
+    atomic_store(&s->foreign_on, 0);
     if (!cap_session_active() || atomic_load(&s->taken_over_ns) == 0)
         return;
     atomic_store(&s->rearm, 1);
@@ -210,6 +214,7 @@ int cuptiActivityDisable(uint32_t kind)
     int result = real ? real(kind) : CUPTI_E_NOT_INITIALIZED;
     if (kind == CUPTI_KIND_CONCURRENT_KERNEL || kind == CUPTI_KIND_KERNEL)
         foreign_is_done();
+    cap_kinds_keep(&cap_session, kind);
     return result;
 }
 

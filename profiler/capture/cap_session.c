@@ -137,17 +137,31 @@ bool cap_session_unsubscribe(struct cap_session *s)
 
 static const uint32_t host_kinds[] = { CUPTI_KIND_RUNTIME, CUPTI_KIND_DRIVER, CUPTI_KIND_OVERHEAD };
 
+#define KINDS_MAX 5
+
+/* The kinds of records to be switched on, in that order; returns how many. */
+static size_t kinds_of(const struct cap_session *s, uint32_t *kinds)
+{
+    size_t n = 0;
+
+    if (s->opts.graph_level)
+        kinds[n++] = CUPTI_KIND_GRAPH_TRACE;
+    kinds[n++] = CUPTI_KIND_CONCURRENT_KERNEL;
+    if (s->opts.kernels_only)
+        return n;
+    kinds[n++] = CUPTI_KIND_MEMCPY;
+    if (!s->opts.no_peers)
+        kinds[n++] = CUPTI_KIND_MEMCPY2;
+    kinds[n++] = CUPTI_KIND_MEMSET;
+    return n;
+}
+
 int cap_kinds_enable(struct cap_session *s)
 {
-    const uint32_t kernels =
-        s->opts.graph_level ? CUPTI_KIND_GRAPH_TRACE : CUPTI_KIND_CONCURRENT_KERNEL;
-    const uint32_t kinds[] = { kernels, CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY,
-                               CUPTI_KIND_MEMCPY2, CUPTI_KIND_MEMSET };
-    const size_t n = s->opts.kernels_only ? 2 : CAP_COUNT(kinds);
+    uint32_t kinds[KINDS_MAX];
+    const size_t n = kinds_of(s, kinds);
 
-    for (size_t i = kinds[0] == kinds[1]; i < n; i++) {
-        if (kinds[i] == CUPTI_KIND_MEMCPY2 && s->opts.no_peers)
-            continue;
+    for (size_t i = 0; i < n; i++) {
         int result = s->cupti.enable(kinds[i]);
         if (result != CUPTI_OK)
             return result;
@@ -157,6 +171,20 @@ int cap_kinds_enable(struct cap_session *s)
     if (s->opts.launches && !cap_cupti_enable_launches(&s->cupti))
         cap_say("this CUPTI records no launch calls");
     return CUPTI_OK;
+}
+
+void cap_kinds_keep(struct cap_session *s, uint32_t kind)
+{
+    uint32_t kinds[KINDS_MAX];
+
+    /* Where turns are taken, they may be off on purpose. */
+    if (!cap_session_active() || s->opts.plain || s->opts.calibrate ||
+        atomic_load(&s->window) != CAP_OPEN || atomic_load(&s->taken_over_ns) != 0)
+        return;
+    for (size_t i = kinds_of(s, kinds); i > 0; i--) {
+        if (kinds[i - 1] == kind)
+            s->cupti.enable(kind);
+    }
 }
 
 void cap_kinds_disable(struct cap_session *s)
@@ -249,14 +277,15 @@ static bool start_recording(struct cap_session *s)
 {
     const bool shut =
         (s->opts.range[0] && !cap_nvtx_inside()) || s->opts.profiler_api || s->opts.delay_ns > 0;
+    const bool foreign = atomic_load(&s->foreign_on) != 0;
 
     set_attributes(s);
-    int result = s->cupti.register_callbacks(cap_request, cap_complete);
+    int result = foreign ? CUPTI_OK : s->cupti.register_callbacks(cap_request, cap_complete);
     s->ready_ns = cap_now_ns();
     s->opened_mono_ns = s->ready_ns;
     atomic_store(&s->window, shut ? CAP_SHUT : CAP_OPEN);
     atomic_store(&s->window_wanted, !shut);
-    if (result == CUPTI_OK && !shut)
+    if (result == CUPTI_OK && !shut && !foreign)
         result = cap_kinds_enable(s);
     if (result != CUPTI_OK) {
         cap_kinds_disable(s); /* those before the one that was refused */
@@ -267,6 +296,11 @@ static bool start_recording(struct cap_session *s)
         char text[32];
         snprintf(text, sizeof text, "%llu", (unsigned long long)s->opts.linger_ns);
         cap_recorder_info(&s->recorder, "window_linger_ns", text);
+    }
+    if (foreign) {
+        const uint64_t now_ns = cap_cupti_now(s);
+        atomic_store(&s->taken_over_ns, now_ns ? now_ns : 1);
+        cap_say("another CUPTI client was here before CUDA came up; kreach records after it");
     }
     atomic_store(&s->phase, CAP_ON);
     if (s->opts.range[0] && cap_nvtx_inside())

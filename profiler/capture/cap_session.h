@@ -75,6 +75,7 @@ struct cap_session {
     bool device_warned;                /* said that CUPTI's device buffers are nearly full */
     bool drops_unknown;                /* CUPTI's counter failed once; said so */
 
+    _Atomic uint32_t foreign_on; /* 1 = another client registered its callbacks, not finished */
     _Atomic(cupti_complete_fn *) foreign_complete; /* of a client that took the buffers */
     _Atomic uint64_t taken_over_ns;                /* CUPTI's clock when it did; 0 = it has not */
     _Atomic uint32_t rearm;                        /* 1 = it has finished */
@@ -118,6 +119,9 @@ bool cap_callbacks_open(struct cap_session *s);
 int cap_kinds_enable(struct cap_session *s);
 /** Switches them off. What follows is not plain time: launches stay slower, see cap_detach.h. */
 void cap_kinds_disable(struct cap_session *s);
+
+/** Another client switched a kind off: on again, if it is recorded now. Any thread. */
+void cap_kinds_keep(struct cap_session *s, uint32_t kind);
 
 /** CUPTI's clock now, 0 if it does not tell. */
 uint64_t cap_cupti_now(const struct cap_session *s);

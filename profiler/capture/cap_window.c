@@ -188,7 +188,13 @@ static const char *window_spec(const struct cap_session *s)
     return s->opts.range[0] ? s->opts.range : s->opts.text;
 }
 
-static const char takeover_text[] = "another CUPTI client took over the buffers";
+/* Nothing else may be there to say of this process. */
+static void note_takeover(struct cap_session *s, uint64_t from_ns, uint64_t to_ns)
+{
+    s->recorder.wanted = true;
+    cap_recorder_gap(&s->recorder, KREACH_GAP_TAKEOVER, (int64_t)from_ns, (int64_t)to_ns,
+                     "another CUPTI client took over the buffers");
+}
 
 static uint64_t earlier_after(uint64_t from_ns, uint64_t a_ns, uint64_t b_ns)
 {
@@ -225,8 +231,7 @@ void cap_window_note(struct cap_session *s)
         note_missed(s, opened_ns, stamp(s));
 
     if (s->rearmed_ns) {
-        cap_recorder_gap(&s->recorder, KREACH_GAP_TAKEOVER, (int64_t)s->rearmed_from_ns,
-                         (int64_t)s->rearmed_ns, takeover_text);
+        note_takeover(s, s->rearmed_from_ns, s->rearmed_ns);
         cap_say("the other CUPTI client has finished; recording again");
         s->rearmed_ns = 0;
     }
@@ -246,8 +251,7 @@ void cap_window_end(struct cap_session *s, uint64_t now_ns)
     cap_window_note(s);
     note_missed(s, 0, now_ns);
     if (taken_ns != 0)
-        cap_recorder_gap(&s->recorder, KREACH_GAP_TAKEOVER, (int64_t)taken_ns, (int64_t)now_ns,
-                         takeover_text);
+        note_takeover(s, taken_ns, now_ns);
     if (atomic_load(&s->window) != CAP_OPEN)
         cap_recorder_gap(&s->recorder, KREACH_GAP_WINDOW, (int64_t)s->window_shut_ns,
                          (int64_t)now_ns, window_spec(s));

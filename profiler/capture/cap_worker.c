@@ -246,7 +246,8 @@ static void collect_the_rest(struct cap_session *s)
 {
     if (atomic_load(&s->pool.requests) > 0)
         take_the_rest(s);
-    else if (!cap_recorder_has_news(&s->recorder) && atomic_load(&s->missed_from_ns) == 0)
+    else if (!cap_recorder_has_news(&s->recorder) && atomic_load(&s->missed_from_ns) == 0 &&
+             atomic_load(&s->taken_over_ns) == 0)
         return;
     enter_cupti(s);
     const uint64_t now_ns = cap_cupti_now(s);

@@ -525,6 +525,55 @@ static void a_takeover_until_the_end_is_a_gap_too(void **state)
     scene_free(o);
 }
 
+/* All that the process did went to the other client: a gap is all there is to say. */
+static void a_takeover_before_any_work_is_said_too(void **state)
+{
+    static const char *const ops[] = {
+        "init rival enable kernels=50 return=0",
+        "init rival enable kernels=50 unrival sleep=300 return=0",
+        "rival enable init kernels=50 return=0",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct outcome *o = scene_run(&(struct scene){ .rival = true, .ops = ops[i] });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, 0);
+        assert_int_equal(f->n_gaps, 1);
+        assert_int_equal(f->gaps[0].kind, KREACH_GAP_TAKEOVER);
+        scene_free(o);
+    }
+}
+
+/* It registered its callbacks and only then began to use CUDA, as NVIDIA's samples do. */
+static void a_client_from_before_cuda_keeps_its_records(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .rival = true,
+        .ops = "rival enable init kernels=50 unrival sleep=300 kernels=30 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_null(strstr(o->stderr_text, "victim:"));
+    assert_int_equal(f->kernels, 30);
+    assert_int_equal(f->n_gaps, 1);
+    assert_int_equal(f->gaps[0].kind, KREACH_GAP_TAKEOVER);
+    scene_free(o);
+}
+
+static void what_another_client_switches_off_goes_on_for_us(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .rival = true, .ops = "init kernels=10 sync unrival kernels=30 return=0" });
+
+    (void)state;
+    assert_int_equal(scene_file(o)->kernels, 40);
+    scene_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,6 +594,9 @@ int main(void)
         cmocka_unit_test(clocks_that_cannot_be_read_are_no_reason_to_fail),
         cmocka_unit_test(a_takeover_is_a_gap_and_recording_goes_on_after_it),
         cmocka_unit_test(a_takeover_until_the_end_is_a_gap_too),
+        cmocka_unit_test(a_takeover_before_any_work_is_said_too),
+        cmocka_unit_test(a_client_from_before_cuda_keeps_its_records),
+        cmocka_unit_test(what_another_client_switches_off_goes_on_for_us),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
