@@ -91,12 +91,21 @@ static const struct {
     { "CUDA_VISIBLE_DEVICES", KR_HEALTH_NOTE, "programs see only these GPUs", "" },
 };
 
+/* In a program that is being recorded these name libkreach.so. */
+static bool names_us(const char *value)
+{
+    struct kr_err missing;
+    char path[PATH_MAX];
+
+    return kr_record_find_library(path, sizeof path, &missing) && strcmp(value, path) == 0;
+}
+
 static bool examine_environment(struct kr_doctor *d, struct kr_err *err)
 {
     for (size_t i = 0; i < KR_COUNT(variables); i++) {
         const char *value = getenv(variables[i].name);
 
-        if (value && *value && strcmp(value, "0") != 0 &&
+        if (value && *value && strcmp(value, "0") != 0 && !names_us(value) &&
             !kr_doctor_find(d, variables[i].health, "environment", variables[i].advice, err,
                             "%s=%.200s: %s", variables[i].name, value, variables[i].text))
             return false;

@@ -2,6 +2,7 @@
 #include "doctor.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,27 +66,53 @@ static bool is_known(const struct kr_doctor *d, const char *path)
     return false;
 }
 
-static bool add_copy(struct kr_doctor *d, const char *path, const char *found_by,
-                     struct kr_err *err)
+/* Adds the copy at copy->path, found by copy->found_by, with what it says of itself. */
+static bool add_copy(struct kr_doctor *d, struct kr_doctor_cupti *copy, struct kr_err *err)
 {
-    struct kr_doctor_cupti copy = { 0 };
     uint32_t version = 0;
     size_t len;
 
-    if (!realpath(path, copy.path) || is_known(d, copy.path) || d->n_cuptis == MAX_COPIES)
+    if (is_known(d, copy->path) || d->n_cuptis == MAX_COPIES)
         return true;
-    snprintf(copy.found_by, sizeof copy.found_by, "%s", found_by);
-    if (kr_probe(ask_version, copy.path, &version, sizeof version, &len, TIMEOUT_MS) ==
+    if (kr_probe(ask_version, copy->path, &version, sizeof version, &len, TIMEOUT_MS) ==
             KR_PROBE_ANSWERED &&
         len == sizeof version)
-        copy.version = version;
-    copy.fits_driver =
-        copy.version &&
-        (!d->cuda_version || kr_doctor_release_of(copy.version).major <= d->cuda_version / 1000);
-    if (!kr_grow(&d->cuptis, &d->cap_cuptis, d->n_cuptis + 1, sizeof copy, MAX_COPIES, err))
+        copy->version = version;
+    copy->fits_driver =
+        copy->version &&
+        (!d->cuda_version || kr_doctor_release_of(copy->version).major <= d->cuda_version / 1000);
+    if (!kr_grow(&d->cuptis, &d->cap_cuptis, d->n_cuptis + 1, sizeof *copy, MAX_COPIES, err))
         return false;
-    d->cuptis[d->n_cuptis++] = copy;
+    d->cuptis[d->n_cuptis++] = *copy;
     return true;
+}
+
+static bool add_found(struct kr_doctor *d, const char *path, const char *found_by,
+                      struct kr_err *err)
+{
+    struct kr_doctor_cupti copy = { 0 };
+
+    if (!realpath(path, copy.path))
+        return true;
+    snprintf(copy.found_by, sizeof copy.found_by, "%s", found_by);
+    return add_copy(d, &copy, err);
+}
+
+static const char *chosen_by_user(void)
+{
+    const char *chosen = getenv("KREACH_CUPTI");
+
+    return chosen && *chosen ? chosen : NULL;
+}
+
+/* It may be a name that the loader finds, or that nobody finds. */
+static bool add_chosen(struct kr_doctor *d, const char *name, struct kr_err *err)
+{
+    struct kr_doctor_cupti copy = { .found_by = "KREACH_CUPTI" };
+
+    if (!strchr(name, '/') || !realpath(name, copy.path))
+        snprintf(copy.path, sizeof copy.path, "%s", name);
+    return add_copy(d, &copy, err);
 }
 
 /* Adds all copies that match the patterns below a place. */
@@ -102,7 +129,7 @@ static bool look_in(struct kr_doctor *d, const char *place, const char *const *p
             glob(pattern, 0, NULL, &found) != 0)
             continue;
         for (size_t k = found.gl_pathc; good && k-- > 0;) /* newest names first */
-            good = add_copy(d, found.gl_pathv[k], found_by, err);
+            good = add_found(d, found.gl_pathv[k], found_by, err);
         globfree(&found);
     }
     return good;
@@ -111,8 +138,10 @@ static bool look_in(struct kr_doctor *d, const char *place, const char *const *p
 /* Becomes python3, which prints the folders it imports from. */
 static void ask_python(int fd, const void *arg)
 {
+    int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
     (void)arg;
-    if (dup2(fd, STDOUT_FILENO) < 0)
+    if (nothing < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(nothing, STDERR_FILENO) < 0)
         _exit(1);
     execlp("python3", "python3", "-c", "import sys\nfor p in sys.path: print(p)", (char *)NULL);
     _exit(1);
@@ -178,10 +207,29 @@ static bool look_in_toolkits(struct kr_doctor *d, struct kr_err *err)
     return good;
 }
 
+static bool is_usable(const struct kr_doctor_cupti *copy)
+{
+    return copy->fits_driver && copy->version >= OLDEST_VERSION;
+}
+
+/* libkreach.so takes that copy or none, whatever the program brings. */
+static bool judge_chosen(struct kr_doctor *d, struct kr_doctor_cupti *copy, struct kr_err *err)
+{
+    copy->chosen = is_usable(copy);
+    if (copy->chosen)
+        return kr_doctor_find(d, KR_HEALTH_GOOD, "cupti", "", err,
+                              "%s would be taken, as KREACH_CUPTI says", copy->path);
+    return kr_doctor_find(d, KR_HEALTH_FATAL, "cupti",
+                          "unset KREACH_CUPTI, or set it to a copy that fits", err,
+                          "KREACH_CUPTI names %s, which does not load or does not fit", copy->path);
+}
+
 static bool say_what_is_taken(struct kr_doctor *d, struct kr_err *err)
 {
+    if (chosen_by_user())
+        return judge_chosen(d, &d->cuptis[0], err);
     for (size_t i = 0; i < d->n_cuptis; i++) {
-        if (!d->cuptis[i].fits_driver || d->cuptis[i].version < OLDEST_VERSION)
+        if (!is_usable(&d->cuptis[i]))
             continue;
         d->cuptis[i].chosen = true;
         return kr_doctor_find(d, KR_HEALTH_GOOD, "cupti", "", err,
@@ -200,9 +248,9 @@ static bool say_what_is_taken(struct kr_doctor *d, struct kr_err *err)
 
 bool kr_doctor_examine_cupti(struct kr_doctor *d, struct kr_err *err)
 {
-    const char *chosen = getenv("KREACH_CUPTI");
+    const char *chosen = chosen_by_user();
 
-    if (chosen && *chosen && !add_copy(d, chosen, "KREACH_CUPTI", err))
+    if (chosen && !add_chosen(d, chosen, err))
         return false;
     if (!look_in_wheels(d, err) || !look_in_loader_path(d, err) || !look_in_toolkits(d, err))
         return false;

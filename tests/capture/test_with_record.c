@@ -281,7 +281,7 @@ static void threads_of_kreach_start_where_thread_local_memory_is_large(void **st
     char text[4096];
 
     (void)state;
-    assert_int_equal(record("LD_PRELOAD=$LD_PRELOAD:$BIG_TLS; $VICTIM init kernels=10 kill=15",
+    assert_int_equal(record("LD_PRELOAD=$LD_PRELOAD:$BIG_TLS; $VICTIM init kernels=10 kill=15 hang",
                             text, sizeof text),
                      143);
     if (!strstr(text, "complete: nothing"))
@@ -309,6 +309,22 @@ static void the_doctor_takes_no_cupti_that_the_library_refuses(void **state)
     unsetenv("FAKE");
 }
 
+/* Python is asked where its packages are; a broken one has no answer, and much to say. */
+static void a_broken_python_does_not_disturb_the_doctor(void **state)
+{
+    char command[600];
+    char text[4096];
+
+    (void)state;
+    snprintf(command, sizeof command, "PYTHONHOME=/nonexistent '%s' doctor 2>&1 >/dev/null",
+             KREACH);
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    text[fread(text, 1, sizeof text - 1, in)] = '\0';
+    pclose(in);
+    assert_string_equal(text, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +338,7 @@ int main(void)
         cmocka_unit_test(a_client_that_is_loaded_late_gets_what_it_asks_for),
         cmocka_unit_test(threads_of_kreach_start_where_thread_local_memory_is_large),
         cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),
+        cmocka_unit_test(a_broken_python_does_not_disturb_the_doctor),
         cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };
 

@@ -144,6 +144,48 @@ static void a_copy_of_cupti_that_cannot_be_loaded_is_listed_and_not_taken(void *
     kr_doctor_free(d);
 }
 
+/* libkreach.so takes that copy or none. */
+static void a_chosen_cupti_is_taken_or_nothing_is(void **state)
+{
+    static const char *const useless[] = { "/nonexistent/libcupti.so.13", "libnonexistent.so.1",
+                                           "/etc/passwd" };
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(useless); i++) {
+        const struct kr_finding *f;
+        struct kr_doctor *d;
+        char says[128];
+
+        snprintf(says, sizeof says, "KREACH_CUPTI names %s,", useless[i]);
+        setenv("KREACH_CUPTI", useless[i], 1);
+        d = examine();
+        f = find(d, "cupti", says);
+        assert_non_null(f);
+        assert_int_equal(f->health, KR_HEALTH_FATAL);
+        assert_string_equal(f->advice, "unset KREACH_CUPTI, or set it to a copy that fits");
+        assert_null(find(d, "cupti", "would be taken"));
+        for (size_t k = 0; k < d->n_cuptis; k++)
+            assert_false(d->cuptis[k].chosen);
+        kr_doctor_free(d);
+    }
+}
+
+/* As in a program that is being recorded. */
+static void kreach_itself_is_no_other_tool(void **state)
+{
+    static const char *const names[] = { "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH",
+                                         "LD_PRELOAD" };
+    struct kr_doctor *d;
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(names); i++)
+        setenv(names[i], KREACH_STUB_LIBRARY, 1);
+    d = examine();
+    for (size_t i = 0; i < KR_COUNT(names); i++)
+        assert_null(find(d, "environment", names[i]));
+    kr_doctor_free(d);
+}
+
 static void releases_of_cupti_are_those_of_its_header(void **state)
 {
     static const struct {
@@ -203,6 +245,8 @@ int main(void)
         cmocka_unit_test_setup(what_is_in_the_environment_is_named, set_up),
         cmocka_unit_test_setup(a_copy_of_cupti_that_cannot_be_loaded_is_listed_and_not_taken,
                                set_up),
+        cmocka_unit_test_setup(a_chosen_cupti_is_taken_or_nothing_is, set_up),
+        cmocka_unit_test_setup(kreach_itself_is_no_other_tool, set_up),
         cmocka_unit_test(releases_of_cupti_are_those_of_its_header),
         cmocka_unit_test(questions_survive_whoever_cannot_answer),
     };
