@@ -217,17 +217,26 @@ static bool say_classes(const struct page *p, struct kr_err *err)
     return print_table(p, table, err);
 }
 
+/* A table of rows by size: families or kernels. */
+struct listing {
+    const char *title; /* "Families" */
+    const char *one, *many;
+    const struct kr_rows *rows;
+    bool asked; /* the user wants this table in particular */
+};
+
 /* What the rows that are not shown come to. */
-static void say_rest(const struct page *p, const struct kr_rows *rows, size_t shown,
-                     const char *what)
+static void say_rest(const struct page *p, const struct listing *list, size_t shown)
 {
+    const struct kr_rows *rows = list->rows;
     uint64_t rest_ns = 0;
 
     if (shown >= rows->n)
         return;
     for (size_t i = shown; i < rows->n; i++)
         rest_ns += rows->rows[i].stats.exclusive_ns;
-    fprintf(p->out, "and %zu more %s: %s %% of busy, %s %% of wall\n", rows->n - shown, what,
+    fprintf(p->out, "and %zu more %s: %s %% of busy, %s %% of wall\n", rows->n - shown,
+            rows->n - shown == 1 ? list->one : list->many,
             kr_text_percent(kr_frac(rest_ns, p->report->time.busy_ns)).s,
             kr_text_percent(kr_frac(rest_ns, p->report->time.wall_ns)).s);
 }
@@ -263,14 +272,6 @@ static size_t share_columns(const struct page *p, struct kr_column *columns, con
     return n;
 }
 
-/* A table of rows by size: families or kernels. */
-struct listing {
-    const char *title; /* "Families" */
-    const char *one, *many;
-    const struct kr_rows *rows;
-    bool asked; /* the user wants this table in particular */
-};
-
 static bool say_listing(const struct page *p, const struct listing *list, struct kr_err *err)
 {
     size_t shown = rows_to_show(p, list->rows, list->asked);
@@ -297,7 +298,7 @@ static bool say_listing(const struct page *p, const struct listing *list, struct
     kr_say_title(p->out, &p->opt->style, list->title, NULL);
     if (!print_table(p, table, err))
         return false;
-    say_rest(p, list->rows, shown, list->many);
+    say_rest(p, list, shown);
     return true;
 }
 
@@ -339,7 +340,8 @@ static void say_idle(const struct page *p)
     } parts[] = {
         { g->launch_ns, "before work launched in the gap (launch-bound)" },
         { g->host_ns, "while the host was busy elsewhere" },
-        { g->queued_ns, "before work that waited for other streams, copies or ranks" },
+        { g->queued_ns, "before work launched in time (kernel after kernel, or a wait for "
+                        "other streams, copies or ranks)" },
         { g->unknown_ns, "before work of unknown launch time" },
         { g->tail_ns, "after the last work" },
     };
@@ -388,6 +390,24 @@ static void say_notes(const struct page *p)
     }
 }
 
+/* The option that gave the plain step's time, in the largest unit that has it whole. */
+static void put_wall(const struct page *p)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = { { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 }, { "ns", 1 } };
+    const struct kr_true_step *step = &p->report->step;
+    uint64_t wall_ns = (uint64_t)step->plain_ns;
+    size_t u = 0;
+
+    if (!step->known || step->measured)
+        return;
+    while (wall_ns % units[u].ns != 0)
+        u++;
+    fprintf(p->out, "--wall %" PRIu64 "%s ", wall_ns / units[u].ns, units[u].name);
+}
+
 /* Commands to copy: never wrapped. */
 static void say_next(const struct page *p)
 {
@@ -401,6 +421,7 @@ static void say_next(const struct page *p)
         fputc('\n', p->out);
     }
     fputs("  kreach predict --sigma SIGMA.json ", p->out);
+    put_wall(p);
     kr_plain_text(p->out, path);
     fputc('\n', p->out);
 }

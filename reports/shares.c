@@ -8,6 +8,7 @@
 #include "classify.h"
 #include "mem.h"
 #include "strict_json.h"
+#include "text.h"
 #include "words.h"
 
 enum { SHARES_MAX = 100000 };
@@ -262,7 +263,9 @@ static bool finish_run(struct builder *b, struct kr_err *err)
         return false;
     apply_words(b);
     run->window = (struct kr_window){ .kind = KR_WINDOW_ALL, .end_ns = KR_SHARES_WALL_NS };
-    (void)snprintf(run->window.how, sizeof run->window.how, "published shares, no timeline");
+    (void)snprintf(run->window.how, sizeof run->window.how,
+                   "published shares, of a whole of %s that is made up",
+                   kr_text_duration((double)KR_SHARES_WALL_NS).s);
     return kr_account_make(run->timeline, run->tags, b->rules, &run->window, &run->account, err);
 }
 
