@@ -84,9 +84,9 @@ with open("r.json", "w") as out:
     json.dump({"machine": {"code": "old"},
                "cases": {"here": {"ok": True, "result": "two GPUs", "seconds": 9},
                          "good": {"ok": True, "result": 0, "seconds": 0.1, "code": "new"}}}, out)
-check("cases without a result of this code are chosen",
-      runner.stale(CASES, "r.json", "new") == ["bad", "here", "slow"] and
-      runner.stale(CASES, "r.json", "old") == ["good", "bad", "slow"])
+check("cases without a result of this code are chosen, those without any first",
+      runner.stale(CASES, "r.json", "new") == ["bad", "slow", "here"] and
+      runner.stale(CASES, "r.json", "old") == ["bad", "slow", "good"])
 check("failed cases give status 1", run_cases(CASES, list(CASES), "r.json", 100) == 1)
 with open("r.json") as f:
     cases = json.load(f)["cases"]

@@ -16,7 +16,7 @@ import tempfile
 
 from harness import (END_EXEC, END_EXIT, END_FAST, END_SIGNAL, END_WINDOW, LOST_TAKEOVER,
                      LOST_UNFINISHED, MODELS, SIGNALS, Agent, Tools, environment, last_json,
-                     machine, plain, read_parts, record, together, trace_work)
+                     left_s, machine, plain, read_parts, record, together, trace_work)
 from runner import Case, NotHere, phase, run_cases, stale
 
 CASES = {}
@@ -430,9 +430,9 @@ def calibrates_itself(tools, model, how="synced"):
     gaps = calibration_gaps(part)
     alone, beside = by_turns(starts_ns, gaps)
     result = {name: summary_ms(values) for name, values in runs.items()}
-    result.update(steps=len(starts_ns), gaps=len(gaps), label=part.values.get("step_range"), kernels_a_step=per_step,
-                  kernels=part.number("kernels"), launches=part.number("launches"),
-                  turns_plain=alone, turns_recorded=beside)
+    result.update(steps=len(starts_ns), gaps=len(gaps), label=part.values.get("step_range"),
+                  kernels_a_step=per_step, kernels=part.number("kernels"),
+                  launches=part.number("launches"), turns_plain=alone, turns_recorded=beside)
     check(len(gaps) == 9 and len(alone) >= 7, "turns: %s" % result)
     ratios = sorted(b / a for a, b in zip(alone, beside))
     result["cost_by_turns"] = [ratios[1] - 1, statistics.median(ratios) - 1, ratios[-2] - 1]
@@ -557,7 +557,7 @@ def main():
         chosen = stale(chosen, path, here["code"])
     cases = {name: Case(lambda f=case.function: f(tools), case.limit_s)
              for name, case in CASES.items()}
-    return run_cases(cases, chosen, path, here, float(os.environ.get("KREACH_LIMIT_S", "100000")))
+    return run_cases(cases, chosen, path, here, left_s())
 
 
 if __name__ == "__main__":

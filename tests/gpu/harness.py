@@ -14,6 +14,22 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 MODELS = [sys.executable, os.path.join(HERE, "models.py")]
 
+_BEGAN = time.monotonic()
+LIMIT_S = float(os.environ.get("KREACH_LIMIT_S", "100000"))
+
+
+def left_s():
+    """What is left of KREACH_LIMIT_S, from the start of this program on."""
+    return LIMIT_S - (time.monotonic() - _BEGAN)
+
+
+def save_json(path, data):
+    """The file is there as a whole or as it was before, whenever this program is ended."""
+    with open(path + ".new", "w") as out:
+        json.dump(data, out, indent=1)
+    os.replace(path + ".new", path)
+
+
 # Numbers of kreach_format.h.
 TOTAL_OWN_CPU_NS, TOTAL_REQUESTS, TOTAL_REQUESTS_SLOW, TOTAL_PEAK_POOL = 8, 9, 10, 13
 LOST_UNFINISHED, LOST_TAKEOVER = 9, 10

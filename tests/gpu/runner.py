@@ -15,6 +15,8 @@ import tempfile
 import time
 import traceback
 
+from harness import save_json
+
 # function: the case. limit_s: it is ended after so long.
 Case = collections.namedtuple("Case", "function limit_s", defaults=(75,))
 
@@ -163,16 +165,11 @@ def load(path):
     return results
 
 
-def _save(path, results):
-    with open(path + ".new", "w") as out:
-        json.dump(results, out, indent=1)
-    os.replace(path + ".new", path)
-
-
 def stale(cases, path, code):
-    """Names of the cases that have no result of this code."""
+    """Names of the cases that have no result of this code; first those that have none at all."""
     known = load(path)["cases"]
-    return [name for name in cases if known.get(name, {}).get("code") != code]
+    names = [name for name in cases if known.get(name, {}).get("code") != code]
+    return sorted(names, key=lambda name: name in known)
 
 
 def _line(name, word, outcome):
@@ -208,7 +205,7 @@ def run_cases(cases, wanted, path, machine, limit_s):
             continue
         _line(name, "ok  " if outcome["ok"] else "FAIL", outcome)
         results["cases"][name] = dict(outcome, code=machine["code"])
-        _save(path, results)
+        save_json(path, results)
         if not outcome["ok"]:
             bad.append(name)
     print("%d of %d cases failed%s%s" % (len(bad), len(wanted), ": " if bad else "",

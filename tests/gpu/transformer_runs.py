@@ -4,13 +4,16 @@
 Usage: transformer_runs.py KREACH_WORKLOAD [--out FILE]
 
 Each run checks its own results first. A model's number of weights must be the published one; where
-not all layers fit, that of the layers that do. Prints a table, and writes the programs' own JSON.
+not all layers fit, that of the layers that do. Prints a table, and writes the programs' own JSON
+after each. No run begins after KREACH_LIMIT_S.
 """
 import argparse
 import json
 import subprocess
 import sys
 import time
+
+import harness
 
 # Options, and the published number of weights.
 RUNS = (
@@ -72,6 +75,9 @@ def main():
     args = parser.parse_args()
     results, n_failed = [], 0
     for options, published in RUNS:
+        if harness.left_s() < 0:
+            print("%-42s not run: the time is over" % options)
+            continue
         start = time.monotonic()
         result, problem = run(args.program, options)
         if result:
@@ -82,10 +88,9 @@ def main():
               flush=True)
         n_failed += problem is not None
         results.append({"options": options, "result": result, "problem": problem})
-    if args.out:
-        with open(args.out, "w") as out:
-            json.dump(results, out, indent=1)
-    print("%d of %d failed" % (n_failed, len(RUNS)))
+        if args.out:
+            harness.save_json(args.out, results)
+    print("%d of %d failed" % (n_failed, len(results)))
     return n_failed > 0
 
 

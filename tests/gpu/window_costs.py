@@ -5,7 +5,8 @@ Usage: tests/gpu/window_costs.py [FOLDER [CASE...]]
 Results in FOLDER (default $OUT, else build/gpu); all cases, or those whose first word is named.
 
 Each case is a process of its own with a time limit, because CUPTI may crash or hang in it: that is
-a result too. Writes FOLDER/window_costs.json and prints what it found.
+a result too. Writes FOLDER/window_costs.json after each and prints what it found. No case begins
+after KREACH_LIMIT_S.
 """
 import json
 import os
@@ -13,6 +14,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+
+import harness
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CAPTURE = os.path.join(HERE, "..", "..", "profiler", "capture")
@@ -47,6 +51,7 @@ def build(folder):
 
 
 def run(program, case):
+    start = time.monotonic()
     try:
         done = subprocess.run([program] + case, text=True, capture_output=True, timeout=35)
         status, out, err = done.returncode, done.stdout, done.stderr
@@ -58,7 +63,8 @@ def run(program, case):
             lines.append(json.loads(line))
         except ValueError:
             err += "\nnot JSON: " + line
-    return {"case": case, "status": status, "stderr": err[-1000:], "lines": lines}
+    return {"case": case, "status": status, "seconds": round(time.monotonic() - start, 1),
+            "stderr": err[-1000:], "lines": lines}
 
 
 def show(result):
@@ -85,10 +91,12 @@ def main():
         program = build(scratch)
         results = []
         for case in (c for c in CASES if not wanted or c[0] in wanted):
+            if harness.left_s() < 0:
+                print("# %s: not run, the time is over" % " ".join(case))
+                continue
             results.append(run(program, case))
             show(results[-1])
-    with open(os.path.join(folder, "window_costs.json"), "w") as out:
-        json.dump(results, out, indent=1)
+            harness.save_json(os.path.join(folder, "window_costs.json"), results)
 
 
 if __name__ == "__main__":
