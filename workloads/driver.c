@@ -165,6 +165,13 @@ static const struct kr_model *find_model(const struct kr_opts *opts, struct kr_e
     return model;
 }
 
+static bool find_device(enum kr_device device, struct kr_err *err)
+{
+    return device != KR_CUDA || kr_at_cuda_count() > 0 ||
+           kr_fail(err, KR_EENV,
+                   "there is no CUDA device, or no driver for it; --device cpu runs without");
+}
+
 struct streams {
     FILE *out, *log;
 };
@@ -179,7 +186,7 @@ static bool run_model(const struct streams *io, const struct kr_opts *opts, int 
     struct kr_run_result result;
     struct kr_outcome outcome = { model, &run, &how, &result };
 
-    if (!model || !read_run(opts, model, &run, &how, err) ||
+    if (!model || !read_run(opts, model, &run, &how, err) || !find_device(how.device, err) ||
         !kr_run_workload(model, &run, &how, &result, err))
         return false;
     if (!result.check.holds) {

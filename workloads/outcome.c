@@ -45,9 +45,10 @@ static void print_check(FILE *out, const struct kr_outcome *o)
     if (!o->result->checked)
         fputs("NOT CHECKED: the results may be wrong\n", out);
     else
-        fprintf(out,
-                "checked: result finite; tiny preset within %.2g of float64 on the CPU (%.2g)\n",
-                check->error, check->tolerance);
+        fprintf(
+            out,
+            "checked: result finite; tiny preset within %.2g of float64 on the CPU (%.2g is allowed)\n",
+            check->error, check->tolerance);
 }
 
 static void print_rates(FILE *out, const struct kr_run_result *r)
@@ -80,8 +81,9 @@ void kr_outcome_text(FILE *out, const struct kr_outcome *o)
     if (isfinite(r->low_ns))
         fprintf(out, ", quartiles %s and %s", kr_text_duration(r->low_ns).s,
                 kr_text_duration(r->high_ns).s);
-    fprintf(out, " (%llu steps in %llu blocks)\n", (unsigned long long)r->n_steps,
-            (unsigned long long)r->n_blocks);
+    fprintf(out, " (%llu step%s in %llu block%s)\n", (unsigned long long)r->n_steps,
+            r->n_steps == 1 ? "" : "s", (unsigned long long)r->n_blocks,
+            r->n_blocks == 1 ? "" : "s");
     print_rates(out, r);
     if (*r->built.note)
         fprintf(out, "note: %s\n", r->built.note);

@@ -345,7 +345,8 @@ static void a_machine_without_cuda_is_told_so(void **state)
     (void)state;
     if (kr_at_cuda_count() > 0)
         skip();
-    expect(TELL("dlrm", "--preset", "tiny"), 4, "CUDA");
+    expect(TELL("dlrm", "--preset", "tiny"), 4, "no CUDA device");
+    expect(TELL("dlrm", "--preset", "tiny"), 4, "--device cpu runs without");
 }
 
 static void help_and_list_name_every_model(void **state)
