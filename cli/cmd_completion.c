@@ -52,19 +52,38 @@ static void bash_choices(FILE *out, const char *before, const struct kr_option *
     }
 }
 
-/* Where the first word is a group: its second word, which belongs to the command. */
-static void bash_groups(FILE *out)
+/* The length of the group's name when the command at i is the first of a group, else 0. */
+static size_t opens_group(size_t i)
+{
+    const char *name = kr_commands[i]->name;
+    size_t len = strcspn(name, " ");
+
+    if (!name[len] || (i && strncmp(kr_commands[i - 1]->name, name, len + 1) == 0))
+        return 0;
+    return len;
+}
+
+/* Second words of the group that the command at i opens. */
+static void print_second_words(FILE *out, size_t i)
+{
+    const char *name = kr_commands[i]->name;
+    size_t len = strcspn(name, " ");
+
+    for (size_t k = i; kr_commands[k] && strncmp(kr_commands[k]->name, name, len + 1) == 0; k++)
+        fprintf(out, "%s%s", k > i ? " " : "", kr_commands[k]->name + len + 1);
+}
+
+/* One case for each group: what stands before and behind its second words. */
+static void print_groups(FILE *out, const char *before, const char *behind)
 {
     for (size_t i = 0; kr_commands[i]; i++) {
-        const char *name = kr_commands[i]->name;
-        size_t len = strcspn(name, " ");
+        size_t len = opens_group(i);
 
-        if (!name[len] || (i && strncmp(kr_commands[i - 1]->name, name, len + 1) == 0))
-            continue; /* no group, or one that the command before has opened */
-        fprintf(out, "    '%.*s') second='", (int)len, name);
-        for (size_t k = i; kr_commands[k] && strncmp(kr_commands[k]->name, name, len + 1) == 0; k++)
-            fprintf(out, "%s%s", k > i ? " " : "", kr_commands[k]->name + len + 1);
-        fputs("' ;;\n", out);
+        if (!len)
+            continue;
+        fprintf(out, "    '%.*s') %s", (int)len, kr_commands[i]->name, before);
+        print_second_words(out, i);
+        fprintf(out, "%s ;;\n", behind);
     }
 }
 
@@ -78,7 +97,7 @@ static void print_bash(FILE *out)
     fputs("' -- \"$word\"))\n        return\n    fi\n    case $before in\n", out);
     bash_choices(out, "", kr_global_options);
     fputs("    esac\n    case $command in\n", out);
-    bash_groups(out);
+    print_groups(out, "second='", "'");
     fputs("    esac\n    if [ \"$second\" ]; then\n"
           "        if [ \"$COMP_CWORD\" = 2 ]; then\n"
           "            COMPREPLY=($(compgen -W \"$second\" -- \"$word\"))\n"
@@ -128,7 +147,10 @@ static void print_zsh(FILE *out)
 {
     fputs("#compdef kreach\n_kreach()\n{\n    if (( CURRENT == 2 )); then\n        compadd ", out);
     print_first_words(out);
-    fputs("\n        return\n    fi\n    case \"${words[2]} ${words[3]}\" in\n", out);
+    fputs("\n        return\n    fi\n    if (( CURRENT == 3 )); then\n    case ${words[2]} in\n",
+          out);
+    print_groups(out, "compadd ", "; return");
+    fputs("    esac\n    fi\n    case \"${words[2]} ${words[3]}\" in\n", out);
     for (size_t i = 0; kr_commands[i]; i++) {
         const struct kr_command *c = kr_commands[i];
 
@@ -159,18 +181,53 @@ static void fish_option(FILE *out, const char *condition, const struct kr_option
     fputs("'\n", out);
 }
 
+/* A command where its group was typed: offered until one of the group's commands was. */
+static void fish_second_word(FILE *out, size_t opened, size_t i)
+{
+    const char *name = kr_commands[i]->name;
+    int len = (int)strcspn(name, " ");
+
+    fprintf(out,
+            "complete -c kreach -n '__fish_seen_subcommand_from %.*s; and not "
+            "__fish_seen_subcommand_from ",
+            len, name);
+    print_second_words(out, opened);
+    fprintf(out, "' -f -a '%s' -d '", name + len + 1);
+    print_quoted(out, kr_commands[i]->summary);
+    fputs("'\n", out);
+}
+
+/* A group is described by its second words. */
+static void fish_first_word(FILE *out, size_t i)
+{
+    const struct kr_command *c = kr_commands[i];
+
+    fprintf(out, "complete -c kreach -n __fish_use_subcommand -f -a '%.*s' -d '",
+            (int)strcspn(c->name, " "), c->name);
+    if (opens_group(i))
+        print_second_words(out, i);
+    else
+        print_quoted(out, c->summary);
+    fputs("'\n", out);
+}
+
 static void print_fish(FILE *out)
 {
+    size_t opened = 0;
+
     for (size_t i = 0; kr_commands[i]; i++) {
         const struct kr_command *c = kr_commands[i];
-        char condition[96];
+        int len = (int)strcspn(c->name, " ");
+        char condition[128];
 
-        fprintf(out, "complete -c kreach -n __fish_use_subcommand -f -a '%.*s' -d '",
-                (int)strcspn(c->name, " "), c->name);
-        print_quoted(out, c->summary);
-        fputs("'\n", out);
-        snprintf(condition, sizeof condition, "-n '__fish_seen_subcommand_from %.*s'",
-                 (int)strcspn(c->name, " "), c->name);
+        if (opens_group(i))
+            opened = i;
+        if (!c->name[len] || opened == i)
+            fish_first_word(out, i);
+        if (c->name[len])
+            fish_second_word(out, opened, i);
+        snprintf(condition, sizeof condition, "-n '__fish_seen_subcommand_from %.*s%s%s'", len,
+                 c->name, c->name[len] ? "; and __fish_seen_subcommand_from" : "", c->name + len);
         for (const struct kr_option *o = c->options; o->name; o++)
             fish_option(out, condition, o);
     }

@@ -123,7 +123,7 @@ static bool say_parts(const struct kr_prediction_view *view, FILE *out, struct k
 {
     static const struct kr_column columns[] = {
         { "% share", KR_RIGHT, 0 }, { "launches", KR_RIGHT, 0 }, { "sigma", KR_RIGHT, 0 },
-        { "% saved", KR_RIGHT, 0 }, { "range", KR_RIGHT, 0 },    { "place", KR_LEFT, 24 },
+        { "% saved", KR_RIGHT, 0 }, { "range", KR_RIGHT, 0 },    { "place", KR_LEFT, 14 },
         { "entry", KR_LEFT, 0 },
     };
     struct kr_table *table;

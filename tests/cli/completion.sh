@@ -20,3 +20,6 @@ complete_words kreach plot st
 complete_words kreach plot step --format ''
 complete_words kreach plot classes --of ''
 complete_words kreach plot amdahl --sig
+kreach completion zsh | grep -o "compadd [a-z]* [a-z]*"
+kreach completion fish | grep "plot" | grep -v -- " -l "
+kreach completion fish | grep -c "__fish_seen_subcommand_from plot; and __fish_seen_subcommand_from step"
