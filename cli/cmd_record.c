@@ -445,9 +445,10 @@ static void tell_empty(struct session *s)
     struct kr_err err = { 0 };
 
     if (!sum->held && !*sum->error && !is_all_lost(sum)) {
-        kr_call_note(s->call, sum->processes ? "no device work inside the recorded window; "
-                                               "nothing was saved"
-                                             : "no process used the GPU; nothing was saved");
+        kr_call_note(s->call, sum->processes
+                                  ? "no device work inside the recorded window; "
+                                    "nothing was saved"
+                                  : "no process recorded any GPU work; nothing was saved");
         return;
     }
     if (*sum->error)

@@ -98,7 +98,9 @@ static size_t sum_part(const struct kr_part_bytes *map, struct kr_record_sum *su
         open = true;
         kr_section_note(&section, &chunk);
     }
-    if (open)
+    /* A process begins its part when it uses the GPU: one without a byte could not write, or died.
+     */
+    if (open || !map->len)
         count_section(sum, &section);
     sum->damaged += walk.damaged;
     return walk.torn ? walk.torn_at : map->len;

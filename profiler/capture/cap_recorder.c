@@ -10,7 +10,6 @@
 
 #define TRACK_LIMIT (1u << 20)
 #define SITE_LIMIT  (1u << 20) /* about 140 MB of table at most */
-#define CHUNK_BYTES (256u << 10)
 
 /*
  * Keys are words of 64 bits, each of them written at once: the table reads them as such a moment
@@ -373,6 +372,13 @@ static void add_record(struct cap_recorder *r, const void *record)
     }
 }
 
+/* Long names reach the size of a chunk before the rows that have them. */
+static bool fills_a_chunk(const struct cap_recorder *r)
+{
+    return r->events.body.len >= CAP_CHUNK_BYTES || r->launches.body.len >= CAP_CHUNK_BYTES ||
+           r->new_names.body.len >= r->names_kept_bytes + CAP_CHUNK_BYTES;
+}
+
 void cap_recorder_buffer(struct cap_recorder *r, const struct cap_cupti *c, uint8_t *buffer,
                          size_t valid_bytes, enum kreach_loss untimed)
 {
@@ -386,7 +392,7 @@ void cap_recorder_buffer(struct cap_recorder *r, const struct cap_cupti *c, uint
         if (result != CUPTI_OK)
             break;
         add_record(r, record);
-        if (r->events.body.len >= CHUNK_BYTES || r->launches.body.len >= CHUNK_BYTES)
+        if (fills_a_chunk(r))
             cap_recorder_flush(r, false);
     }
     /* Any other end than "no more" leaves the rest of the buffer unread. */

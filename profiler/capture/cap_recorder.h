@@ -18,6 +18,7 @@
 #define CAP_DEVICES_MAX 64 /* larger ordinals share the last place in counts */
 #define CAP_TOTALS_MAX  16
 #define CAP_LOSSES_MAX  16
+#define CAP_CHUNK_BYTES (256u << 10) /* rows of one chunk, about */
 
 /* What this process is; written at the head of its section. */
 struct cap_identity {
@@ -47,12 +48,14 @@ struct cap_recorder {
     bool append;           /* the process has a file already: this is its next section */
     bool wanted;           /* a file shall exist whatever happens */
     bool opened;           /* the file exists and has its head */
+    bool hindered;         /* it could not be made at first; said so */
     bool dead;             /* the file cannot be written any more; everything is only counted */
     bool graphs_seen;      /* CUDA graphs ran, as far as records tell */
 
     struct cap_names names;
     struct cap_table tracks, sites;
     struct cap_pending new_names, new_devices, new_tracks, new_sites;
+    size_t names_kept_bytes;           /* of new_names: could not be written by the last flush */
     uint32_t devices[CAP_DEVICES_MAX]; /* ordinals already described */
     uint32_t n_devices;
 

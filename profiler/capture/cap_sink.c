@@ -54,8 +54,10 @@ bool cap_sink_open(struct cap_sink *s, bool append)
     if (s->fd < 0)
         return false;
     s->fd = move_high(s->fd);
-    if (!look(s->fd, &st))
+    if (!look(s->fd, &st)) {
+        cap_sink_close(s);
         return false;
+    }
     s->device = makedev(st.stx_dev_major, st.stx_dev_minor);
     s->inode = st.stx_ino;
     s->end_bytes = st.stx_size;

@@ -28,23 +28,46 @@ static void put_head(struct cap_recorder *r, struct cap_bytes *out)
     cap_put_text(out, r->opts->run_id, strlen(r->opts->run_id));
 }
 
-/* Creates the file with its signature and head. False while that has not worked. */
-static bool ensure_open(struct cap_recorder *r)
+static bool begin_section(struct cap_recorder *r)
 {
     struct cap_bytes head = { 0 };
 
-    if (r->opened || r->dead)
-        return r->opened && !r->dead;
-    cap_self_identify(&r->identity);
-    cap_self_file_name(r->opts, &r->identity, r->sink.path, sizeof r->sink.path);
-    cap_self_describe(r);
     put_head(r, &head);
     const struct cap_piece piece = { head.data, head.len };
-    r->sink.in_run = r->opts->run_id[0] != '\0';
-    r->opened = cap_sink_open(&r->sink, r->append) && cap_sink_section(&r->sink, &piece);
-    if (!r->opened)
-        give_up(r, "create");
+    const bool begun = cap_sink_section(&r->sink, &piece);
     cap_bytes_free(&head);
+    return begun;
+}
+
+static bool create(struct cap_recorder *r)
+{
+    cap_self_identify(&r->identity);
+    cap_self_file_name(r->opts, &r->identity, r->sink.path, sizeof r->sink.path);
+    r->sink.in_run = r->opts->run_id[0] != '\0';
+    return cap_sink_open(&r->sink, r->append);
+}
+
+/* The process or the disk is at a limit: later it may go well. */
+static bool may_pass(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC ||
+           error == EDQUOT || error == EINTR;
+}
+
+/* Creates the file with its signature and head. False while that has not worked. */
+static bool ensure_open(struct cap_recorder *r)
+{
+    if (r->opened || r->dead)
+        return r->opened && !r->dead;
+    if ((r->sink.fd >= 0 || create(r)) && begin_section(r)) {
+        cap_self_describe(r);
+        r->opened = true;
+    } else if (!may_pass(errno)) {
+        give_up(r, "create");
+    } else if (!r->hindered) {
+        cap_say("cannot create '%s' yet: %s", r->sink.path, strerror(errno));
+        r->hindered = true;
+    }
     return r->opened;
 }
 
@@ -72,6 +95,11 @@ static bool put_list(struct cap_recorder *r, enum kreach_chunk_type type, const 
     if (lead)
         front_len = (size_t)(cap_varint(front, *lead) - front);
     const struct cap_piece pieces[] = { { front, front_len }, { body->data, body->len } };
+    if (front_len + body->len > KREACH_CHUNK_MAX_BYTES) {
+        errno = EFBIG; /* no reader would take it */
+        give_up(r, "write");
+        return false;
+    }
     if (!put_chunk(r, type, pieces, 2)) {
         if (body->len > PENDING_MAX_BYTES)
             give_up(r, "write");
@@ -194,6 +222,40 @@ static void put_totals(struct cap_recorder *r)
     cap_bytes_free(&out);
 }
 
+static void drop_rows(struct cap_recorder *r, struct cap_rows *rows)
+{
+    r->unwritten += rows->n;
+    cap_bytes_clear(&rows->body);
+    rows->n = 0;
+}
+
+/* Without a file: what has gathered waits while it is little, and goes when there will be none. */
+static void hold_back(struct cap_recorder *r)
+{
+    struct cap_bytes *const all[] = {
+        &r->new_names.body, &r->new_sites.body, &r->ranges, &r->clocks,
+        &r->gaps,           &r->losses,         &r->info
+    };
+    size_t bytes = 0;
+
+    if (r->dead || r->events.body.len + r->launches.body.len >= CAP_CHUNK_BYTES) {
+        drop_rows(r, &r->events);
+        drop_rows(r, &r->launches);
+    }
+    gather_losses(r);
+    for (size_t i = 0; i < CAP_COUNT(all); i++)
+        bytes += all[i]->len;
+    if (bytes > PENDING_MAX_BYTES)
+        give_up(r, "create");
+    for (size_t i = 0; r->dead && i < CAP_COUNT(all); i++)
+        cap_bytes_clear(all[i]);
+    if (r->dead) {
+        r->n_ranges = 0;
+        r->n_gaps = 0;
+        r->n_losses = 0;
+    }
+}
+
 bool cap_recorder_has_news(const struct cap_recorder *r)
 {
     uint64_t bad = r->unknown + r->unwritten;
@@ -209,13 +271,16 @@ void cap_recorder_flush(struct cap_recorder *r, bool with_totals)
 {
     if (!r->opened && !cap_recorder_has_news(r))
         return;
-    const bool open = ensure_open(r);
-    const bool defined = open && put_list(r, KREACH_INFO, NULL, &r->info) && put_definitions(r);
+    if (!ensure_open(r)) {
+        hold_back(r);
+        r->names_kept_bytes = r->new_names.body.len;
+        return;
+    }
+    const bool defined = put_list(r, KREACH_INFO, NULL, &r->info) && put_definitions(r);
+    r->names_kept_bytes = r->new_names.body.len;
     put_rows(r, KREACH_EVENTS, &r->events, defined);
     put_rows(r, KREACH_LAUNCHES, &r->launches, defined);
     gather_losses(r);
-    if (!open)
-        return;
     if (defined && put_list(r, KREACH_RANGES, &r->n_ranges, &r->ranges))
         r->n_ranges = 0;
     if (put_list(r, KREACH_CLOCK, NULL, &r->clocks) && put_list(r, KREACH_GAP, NULL, &r->gaps) &&
@@ -232,6 +297,10 @@ void cap_recorder_end(struct cap_recorder *r, enum kreach_end end, const char *d
     struct cap_bytes out = { 0 };
 
     cap_recorder_flush(r, true);
+    if (r->hindered && !r->opened) {
+        give_up(r, "create");
+        hold_back(r);
+    }
     if (r->opened && !r->dead) {
         cap_put_varint(&out, end);
         cap_put_text(&out, detail, strlen(detail));

@@ -52,26 +52,43 @@ static int record(const char *script, char *text, size_t room)
     return record_with("", script, text, room);
 }
 
-/* So a process leaves its part when it is killed between creating it and the first write. */
-static void a_part_without_a_byte_is_no_damage(void **state)
+/* It had begun to record, and was killed at once or found the disk full. */
+static void a_part_without_a_byte_is_a_process_cut_off(void **state)
 {
     struct read_file *f = malloc(sizeof *f);
     char text[4096];
     char path[200];
 
     (void)state;
-    assert_int_equal(record(": > \"$KREACH_OUT\"/kreach.1.1.part", text, sizeof text), 0);
-    assert_non_null(strstr(text, "no process used the GPU"));
+    assert_int_equal(record(": > \"$KREACH_OUT\"/kreach.1.1.part", text, sizeof text), 4);
+    assert_non_null(strstr(text, "processes cut off: 1"));
     assert_int_equal(record(": > \"$KREACH_OUT\"/kreach.1.1.part; $VICTIM init kernels=10 return=3",
                             text, sizeof text),
                      3);
-    if (!strstr(text, "complete:"))
-        print_error("%s", text);
-    assert_non_null(strstr(text, "complete:"));
+    assert_non_null(strstr(text, "incomplete: processes without a clean end"));
     snprintf(path, sizeof path, "%s/out.kreach", folder);
     assert_true(kreach_read(path, f) && f->ok);
     assert_int_equal(f->kernels, 10);
     free(f);
+}
+
+/* All descriptors are taken when the first kernel comes, and some are free again later. */
+static void a_file_that_cannot_be_made_at_first_is_made_later(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    setenv("KREACH_OPTIONS", "flush=0.05", 1);
+    assert_int_equal(record("ulimit -n 12; exec $VICTIM init sleep=50 reuse kernels=20 sleep=300 "
+                            "closefds kernels=30 sleep=300 return=0",
+                            text, sizeof text),
+                     0);
+    unsetenv("KREACH_OPTIONS");
+    if (!strstr(text, "recorded 50 kernels"))
+        print_error("%s", text);
+    assert_non_null(strstr(text, "yet: Too many open files"));
+    assert_non_null(strstr(text, "recorded 50 kernels"));
+    assert_non_null(strstr(text, "complete: nothing"));
 }
 
 static void another_tool_in_the_way_is_named(void **state)
@@ -101,7 +118,7 @@ static void work_of_which_no_record_came_is_a_failure(void **state)
         { "keep=1", "", "$VICTIM init kernels=10 return=0", 4, "lost records: unknown," },
         { "keep=1", "", "$VICTIM init kernels=10 return=3", 3, "lost records: unknown," },
         { "keep=0", "--launches", "$VICTIM init kernels=10 return=0", 0, "complete: nothing" },
-        { "deaf=1", "", "$VICTIM init return=0", 0, "no process used the GPU" },
+        { "deaf=1", "", "$VICTIM init return=0", 0, "no process recorded any" },
     };
     char text[4096];
 
@@ -328,7 +345,8 @@ static void a_broken_python_does_not_disturb_the_doctor(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_part_without_a_byte_is_no_damage),
+        cmocka_unit_test(a_part_without_a_byte_is_a_process_cut_off),
+        cmocka_unit_test(a_file_that_cannot_be_made_at_first_is_made_later),
         cmocka_unit_test(another_tool_in_the_way_is_named),
         cmocka_unit_test(a_refusal_of_cupti_is_told_and_is_status_4),
         cmocka_unit_test(work_that_was_cut_off_is_not_taken_for_none),

@@ -196,8 +196,8 @@ static void nothing_recorded_is_said_and_leaves_nothing(void **state)
         int status;
         const char *says;
     } cases[] = {
-        { "nothing", "exit 0", 0, "no process used the GPU; nothing was saved" },
-        { "nothing", "exit 5", 5, "no process used the GPU; nothing was saved" },
+        { "nothing", "exit 0", 0, "no process recorded any GPU work; nothing was saved" },
+        { "nothing", "exit 5", 5, "no process recorded any GPU work; nothing was saved" },
         { "window", "exit 0", 0, "no device work inside the recorded window" },
         { "busy", "exit 0", 4, "nothing was recorded: 'nsys' holds CUPTI" },
         { "busy", "exit 5", 5, "nothing was recorded: 'nsys' holds CUPTI" },
