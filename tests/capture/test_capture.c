@@ -461,6 +461,27 @@ static void unknown_options_are_named_and_the_rest_is_used(void **state)
     scene_free(o);
 }
 
+/* Row 2: a timestamp callback spoils kernel times in CUDA 12.6 to 13.0. A benchmark wants one. */
+static void no_recording_has_a_timestamp_callback(void **state)
+{
+    static const struct {
+        const char *options;
+        bool registered;
+    } cases[] = { { "ticks", false }, { "", false }, { "ticks,floor", true } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .fake = "bare=1", .options = cases[i].options, .ops = "init kernels=10 return=0" });
+
+        assert_int_equal(strstr(o->stderr_text, "clocks of a client are enabled") != NULL,
+                         cases[i].registered);
+        if (!cases[i].registered)
+            assert_int_equal(scene_file(o)->kernels, 10);
+        scene_free(o);
+    }
+}
+
 /* Row 1: no callback and no record of calls unless they were asked for. */
 static void launch_calls_are_recorded_only_on_request(void **state)
 {
@@ -590,6 +611,7 @@ int main(void)
         cmocka_unit_test(a_section_without_work_is_not_begun),
         cmocka_unit_test(without_an_output_folder_nothing_happens_and_that_is_said),
         cmocka_unit_test(unknown_options_are_named_and_the_rest_is_used),
+        cmocka_unit_test(no_recording_has_a_timestamp_callback),
         cmocka_unit_test(launch_calls_are_recorded_only_on_request),
         cmocka_unit_test(clocks_that_cannot_be_read_are_no_reason_to_fail),
         cmocka_unit_test(a_takeover_is_a_gap_and_recording_goes_on_after_it),
