@@ -93,12 +93,25 @@ static bool report_runs(struct kr_call *call, const struct request *request,
     return good;
 }
 
+/* A file named twice is a slip, and its time would count twice in silence. */
+static void warn_of_twins(const struct kr_call *call, size_t i)
+{
+    for (size_t k = 0; k < i; k++) {
+        if (strcmp(call->opts.operands[k], call->opts.operands[i]) == 0) {
+            kr_call_warn(call, "'%s' is given more than once, and counts as often",
+                         call->opts.operands[i]);
+            return;
+        }
+    }
+}
+
 static bool load_runs(struct kr_call *call, const struct kr_rules *rules, struct kr_run *runs,
                       struct kr_err *err)
 {
     for (size_t i = 0; i < call->opts.n_operands; i++) {
         enum kr_status status;
 
+        warn_of_twins(call, i);
         if (!kr_load_run(call, rules, call->opts.operands[i], &runs[i], err))
             return false;
         status = kr_load_status(call, runs[i].timeline);
