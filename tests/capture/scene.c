@@ -95,20 +95,23 @@ static int is_part(const struct dirent *entry)
     return len > 5 && strcmp(entry->d_name + len - 5, ".part") == 0;
 }
 
-static bool has_begun_a_file(const char *folder)
+/* What a file begins with, at its first buffer: who the process is. Work comes at a flush. */
+#define PREAMBLE_BYTES 3000
+
+static bool has_flushed(const char *folder)
 {
     char path[600];
     struct stat st;
-    bool begun = false;
+    bool flushed = false;
     DIR *dir = opendir(folder);
 
     for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        begun |= is_part(entry) && stat(path, &st) == 0 && st.st_size > 0;
+        flushed |= is_part(entry) && stat(path, &st) == 0 && st.st_size > PREAMBLE_BYTES;
     }
     if (dir)
         closedir(dir);
-    return begun;
+    return flushed;
 }
 
 static bool may_count(const struct scene *scene, const struct outcome *o)
@@ -116,7 +119,7 @@ static bool may_count(const struct scene *scene, const struct outcome *o)
     char path[300];
 
     if (scene->kill_from == KILL_FROM_FILE)
-        return has_begun_a_file(o->folder);
+        return has_flushed(o->folder);
     snprintf(path, sizeof path, "%s/ready", o->folder);
     return scene->kill_from == KILL_FROM_START || access(path, F_OK) == 0;
 }

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* From the start of the process, its first byte on disk, or its "ready". */
+/* From the start of the process, its first work on disk, or its "ready". */
 enum kill_from { KILL_FROM_START, KILL_FROM_FILE, KILL_FROM_READY };
 
 /* A run to make. Zeroed fields take the plain choice. */
