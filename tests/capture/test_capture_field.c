@@ -118,7 +118,7 @@ static void records_of_all_calls_are_on_inside_a_window_only(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct outcome *o = scene_run(&(struct scene){
-            .fake = "bare=1", .options = "range=r,all-calls,floor,ticks,own-ids", .ops = ops[i] });
+            .fake = "bare=1", .options = "range=r,all-calls,floor", .ops = ops[i] });
 
         assert_int_equal(strstr(o->stderr_text, "records of calls are enabled") != NULL, i == 0);
         scene_free(o);
