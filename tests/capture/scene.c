@@ -95,33 +95,12 @@ static int is_part(const struct dirent *entry)
     return len > 5 && strcmp(entry->d_name + len - 5, ".part") == 0;
 }
 
-/* What a file begins with, at its first buffer: who the process is. Work comes at a flush. */
-#define PREAMBLE_BYTES 3000
-
-static bool has_flushed(const char *folder)
-{
-    char path[600];
-    struct stat st;
-    bool flushed = false;
-    DIR *dir = opendir(folder);
-
-    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
-        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        flushed |= is_part(entry) && stat(path, &st) == 0 && st.st_size > PREAMBLE_BYTES;
-    }
-    if (dir)
-        closedir(dir);
-    return flushed;
-}
-
 static bool may_count(const struct scene *scene, const struct outcome *o)
 {
     char path[300];
 
-    if (scene->kill_from == KILL_FROM_FILE)
-        return has_flushed(o->folder);
     snprintf(path, sizeof path, "%s/ready", o->folder);
-    return scene->kill_from == KILL_FROM_START || access(path, F_OK) == 0;
+    return !scene->kill_counts_from_ready || access(path, F_OK) == 0;
 }
 
 /* Waits; sends the scene's signal when it is time, SIGKILL when the run has hung. */

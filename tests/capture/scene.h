@@ -6,20 +6,17 @@
 
 #include <stdbool.h>
 
-/* From the start of the process, its first work on disk, or its "ready". */
-enum kill_from { KILL_FROM_START, KILL_FROM_FILE, KILL_FROM_READY };
-
 /* A run to make. Zeroed fields take the plain choice. */
 struct scene {
-    const char *fake;       /* settings of the fake libraries */
-    const char *options;    /* KREACH_OPTIONS */
-    const char *ops;        /* the victim's arguments, separated by spaces */
-    const char *env;        /* "NAME=VALUE" pairs, separated by spaces; "NAME" alone unsets */
-    bool rival;             /* the program that is a CUPTI client itself */
-    bool no_preload;        /* found by CUDA_INJECTION64_PATH alone */
-    unsigned kill_after_us; /* SIGKILL then, counted as kill_from says; 0 = never */
-    enum kill_from kill_from;
-    int signal;                     /* with kill_after_us: this signal instead */
+    const char *fake;            /* settings of the fake libraries */
+    const char *options;         /* KREACH_OPTIONS */
+    const char *ops;             /* the victim's arguments, separated by spaces */
+    const char *env;             /* "NAME=VALUE" pairs, separated by spaces; "NAME" alone unsets */
+    bool rival;                  /* the program that is a CUPTI client itself */
+    bool no_preload;             /* found by CUDA_INJECTION64_PATH alone */
+    unsigned kill_after_us;      /* SIGKILL then, counted from the start; 0 = never */
+    bool kill_counts_from_ready; /* of the operation "ready" */
+    int signal;                  /* with kill_after_us: this signal instead */
     unsigned long file_limit_bytes; /* RLIMIT_FSIZE */
     unsigned timeout_s;             /* default 200: then the run has hung */
 };

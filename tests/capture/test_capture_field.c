@@ -276,8 +276,8 @@ static void a_window_that_cannot_be_ended_does_not_hold_the_program(void **state
 {
     struct outcome *o =
         scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
-                                   .options = "duration=0.5,flush=0.05,deadline=0.5",
-                                   .ops = "init kernels=10 sleep=1000 return=9",
+                                   .options = "duration=1,flush=0.05,deadline=0.5",
+                                   .ops = "init kernels=10 sleep=1300 return=9",
                                    .timeout_s = 20 });
 
     (void)state;
