@@ -159,9 +159,9 @@ const struct kr_command kr_cmd_report = {
     .name = "report",
     .args = "FILE...",
     .summary = "say where the time goes and how much of it kernels could save",
-    .details = "FILE is a recording of 'kreach record' (.kreach) or a torch.profiler trace (JSON,\n"
-               "plain or in gzip or zstd); '-' is standard input. Several files (ranks) are\n"
-               "analysed apart and their rows added by name.\n"
+    .details = "FILE is a recording of 'kreach record' (.kreach) or a trace of torch.profiler\n"
+               "(JSON, plain or in gzip or zstd); '-' is standard input. Several files (ranks)\n"
+               "are analysed apart and their rows added by name.\n"
                "A truncated file is reported as far as it goes, with exit status 3.\n\n"
                "examples:\n"
                "  kreach report run.kreach\n"
