@@ -75,7 +75,7 @@ static void nothing_but_device_records_is_enabled_by_default(void **state)
         struct outcome *o =
             scene_run(&(struct scene){ .fake = "bare=1",
                                        .options = options[i],
-                                       .ops = "init sleep=50 kernels=10 graph=2,5 return=0" });
+                                       .ops = "init open kernels=10 graph=2,5 return=0" });
 
         assert_true(scene_exited(o, 0));
         assert_true(scene_file(o)->ok);
@@ -274,11 +274,10 @@ static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
 /* Row 32. */
 static void a_window_that_cannot_be_ended_does_not_hold_the_program(void **state)
 {
-    struct outcome *o =
-        scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
-                                   .options = "duration=1,flush=0.05,deadline=0.5",
-                                   .ops = "init kernels=10 sleep=1300 return=9",
-                                   .timeout_s = 20 });
+    struct outcome *o = scene_run(&(struct scene){ .fake = "hang=1,hang_from=10",
+                                                   .options = "duration=1,flush=0.05,deadline=0.5",
+                                                   .ops = "init kernels=10 sleep=1300 return=9",
+                                                   .timeout_s = 20 });
 
     (void)state;
     assert_true(scene_exited(o, 9));
