@@ -188,13 +188,17 @@ static bool can_read_again(void)
            S_ISCHR(st.st_mode);
 }
 
-/* CUDA and NVTX load one tool each; where another is named, the program runs with that one. */
+/* What keeps libkreach.so out. CUDA and NVTX load one tool each: where another is named, that one.
+ */
 static void tell_others(const struct session *s)
 {
     const struct kr_opts *opts = &s->call->opts;
     const char *cuda = getenv("CUDA_INJECTION64_PATH");
     const char *nvtx = getenv("NVTX_INJECTION64_PATH");
+    const char *disabled = getenv("KREACH_DISABLE");
 
+    if (disabled && *disabled && strcmp(disabled, "0") != 0)
+        kr_call_warn(s->call, "KREACH_DISABLE is set: nothing is recorded");
     if (cuda && *cuda && strcmp(cuda, s->library) != 0)
         kr_call_warn(s->call,
                      "CUDA_INJECTION64_PATH names another tool, '%s': CUDA loads that one and "

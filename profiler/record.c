@@ -165,7 +165,7 @@ static void free_environment(struct environment *env)
 
 void kr_record_take_signals(struct kr_record_signals *s)
 {
-    static const int wanted[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+    static const int wanted[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 };
 
     signal(SIGCHLD, SIG_DFL); /* were it ignored, nobody could learn the program's status */
     sigemptyset(&s->taken);
@@ -192,9 +192,9 @@ void kr_record_give_signals_back(const struct kr_record_signals *s)
     sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
-/* Starts the program; returns 0 or an error number. */
-static int spawn(const struct kr_record_plan *plan, char *const *env,
-                 const struct kr_record_signals *s, pid_t *pid)
+/* Starts argv[0]; returns 0 or an error number. */
+static int spawn_argv(const struct kr_record_plan *plan, char *const *argv, char *const *env,
+                      const struct kr_record_signals *s, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -206,10 +206,61 @@ static int spawn(const struct kr_record_plan *plan, char *const *env,
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     if (plan->hide_output)
         posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    rc = posix_spawnp(pid, plan->argv[0], &actions, &attributes, plan->argv, env);
+    rc = posix_spawnp(pid, argv[0], &actions, &attributes, argv, env);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
     return rc;
+}
+
+/* The path of a program that was found in a folder of PATH. */
+static void find_program(const char *name, char *path, size_t room)
+{
+    const char *folders = getenv("PATH");
+
+    snprintf(path, room, "%s", name);
+    if (strchr(name, '/'))
+        return;
+    while (folders && *folders) {
+        size_t len = strcspn(folders, ":");
+
+        snprintf(path, room, "%.*s%s%s", (int)len, folders, len ? "/" : "", name);
+        if (access(path, X_OK) == 0)
+            return;
+        folders += len + (folders[len] == ':');
+    }
+}
+
+/* A file of no known format is a script for the shell, as for execvp(3) and env(1). */
+static int spawn_script(const struct kr_record_plan *plan, char *const *env,
+                        const struct kr_record_signals *s, pid_t *pid)
+{
+    struct kr_err no_memory;
+    char path[PATH_MAX];
+    char **argv;
+    size_t n = 0;
+    int rc;
+
+    while (plan->argv[n])
+        n++;
+    argv = kr_xcalloc(n + 2, sizeof *argv, &no_memory);
+    if (!argv)
+        return ENOMEM;
+    find_program(plan->argv[0], path, sizeof path);
+    argv[0] = (char *)(uintptr_t) "/bin/sh";
+    argv[1] = path;
+    memcpy(argv + 2, plan->argv + 1, (n - 1) * sizeof *argv);
+    rc = spawn_argv(plan, argv, env, s, pid);
+    free(argv);
+    return rc;
+}
+
+/* Starts the program; returns 0 or an error number. */
+static int spawn(const struct kr_record_plan *plan, char *const *env,
+                 const struct kr_record_signals *s, pid_t *pid)
+{
+    int rc = spawn_argv(plan, plan->argv, env, s, pid);
+
+    return rc == ENOEXEC ? spawn_script(plan, env, s, pid) : rc;
 }
 
 static int shell_status(int status)

@@ -40,7 +40,7 @@ struct kr_record_signals {
 };
 
 /**
- * Takes SIGINT, SIGQUIT, SIGTERM and SIGHUP (those that were not ignored) until
+ * Takes SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 (those that were not ignored) until
  * kr_record_give_signals_back, so that a recording is always saved and nothing stays behind. Before
  * other threads are started.
  */
@@ -75,8 +75,7 @@ void kr_record_new_id(char *id);
  * Runs the program and waits until it has ended.
  *
  * Meanwhile SIGINT and SIGQUIT are left to the program (the terminal sends them to it as well;
- * those sent to us alone are passed on), a second SIGINT kills it, SIGTERM and SIGHUP are passed
- * on.
+ * those sent to us alone are passed on), a second SIGINT kills it, the others are passed on.
  * @param signals  taken
  * @return false with err filled when it could not be started: end->status says how (126, 127, or
  *         125 when the fault is not the program's).
@@ -86,7 +85,7 @@ bool kr_record_run(const struct kr_record_plan *plan, const struct kr_record_sig
 
 /**
  * Waits for processes that outlive the program and still write into the folder, until they end or
- * one of the signals comes.
+ * a signal comes that is not for the program alone.
  * @param log  told once that there is something to wait for; NULL = silently
  * @return how many still write.
  */

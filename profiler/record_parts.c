@@ -342,10 +342,12 @@ static size_t count_writers(const char *folder)
 size_t kr_record_wait_others(const char *folder, const struct kr_record_signals *signals, FILE *log)
 {
     static const struct timespec period = { 0, 100000000 };
+    static const int meant_for_program[] = { SIGCHLD, SIGUSR1, SIGUSR2 };
     sigset_t stop = signals->taken;
     size_t n = count_writers(folder);
 
-    sigdelset(&stop, SIGCHLD);
+    for (size_t i = 0; i < KR_COUNT(meant_for_program); i++)
+        sigdelset(&stop, meant_for_program[i]);
     if (n && log)
         fprintf(log, "kreach: %zu process%s still recording; Ctrl-C stops the wait\n", n,
                 n == 1 ? " is" : "es are");

@@ -4,6 +4,10 @@ printf 'in and out\n' | kreach record -o run.kreach -- sh -c 'cat; exit 7'
 echo "status $?"
 kreach record -q sh -c 'kill -TERM $$'
 echo "status $?"
+kreach record -q true >&-
+echo "status $?"
+kreach version >&-
+echo "status $?"
 kreach record ./nothing-here
 echo "status $?"
 kreach record --steps none -- true

@@ -172,19 +172,23 @@ static void the_programs_status_is_ours(void **state)
         { { "./no-such-program" }, 127, false, "cannot run './no-such-program': not found" },
         { { "/etc/passwd" }, 126, false, "cannot run '/etc/passwd': Permission denied" },
         { { "/" }, 126, false, "cannot run '/'" },
+        { { "./script", "x" }, 6, true, "next: kreach report r.kreach" },
     };
+    static const char script[] = "test \"$0$1$#\" = ./scriptx1 && exit 6";
 
     for (size_t i = 0; i < KR_COUNT(cases); i++) {
         const char *args[ARGS_MAX] = { "-o", "r.kreach", "--" };
         struct outcome outcome;
 
         set_up(state);
+        write_file("script", script, strlen(script)); /* without "#!": the shell's, as ever */
+        assert_int_equal(chmod("script", 0755), 0);
         memcpy(args + 3, cases[i].program, sizeof cases[i].program);
         outcome = record(args);
         assert_int_equal(outcome.status, cases[i].status);
         assert_says(&outcome, cases[i].says);
         assert_int_equal(access("r.kreach", F_OK) == 0, cases[i].saved);
-        assert_int_equal(count_files(), cases[i].saved);
+        assert_int_equal(count_files(), 1 + cases[i].saved);
     }
 }
 
@@ -487,14 +491,42 @@ static void the_programs_signal_mask_is_as_it_was(void **state)
     assert_string_equal(inside, before);
 }
 
-static void termination_is_passed_on(void **state)
+static void signals_are_passed_on(void **state)
 {
+    static const char *const names[] = { "TERM", "HUP", "USR1", "USR2" };
+    char line[128];
+
+    for (size_t i = 0; i < KR_COUNT(names); i++) {
+        set_up(state);
+        snprintf(line, sizeof line,
+                 "trap 'exit 9' %s; kill -%s $PPID; while :; do sleep 0.05; done", names[i],
+                 names[i]);
+        assert_int_equal(SHELL(line).status, 9);
+    }
+}
+
+/* It was meant for the program, which is gone. */
+static void a_signal_for_the_program_does_not_end_the_wait_for_others(void **state)
+{
+    struct kr_timeline *t;
+
     (void)state;
-    assert_int_equal(
-        SHELL("trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.05; done").status, 9);
-    set_up(state);
-    assert_int_equal(
-        SHELL("trap 'exit 8' HUP; kill -HUP $PPID; while :; do sleep 0.05; done").status, 8);
+    assert_int_equal(SHELL("sleep 1 & (sleep 0.4; kill -USR1 $PPID) & sleep 0.2; exit 3").status,
+                     3);
+    t = read_recording("r.kreach");
+    assert_int_equal(t->warnings[KR_WARN_NOT_ENDED].count, 0);
+    kr_timeline_free(t);
+}
+
+static void a_library_that_is_off_is_said(void **state)
+{
+    struct outcome outcome;
+
+    (void)state;
+    setenv("KREACH_DISABLE", "1", 1);
+    outcome = RECORD("-o", "r.kreach", "/bin/true");
+    unsetenv("KREACH_DISABLE");
+    assert_says(&outcome, "KREACH_DISABLE is set: nothing is recorded");
 }
 
 static void processes_that_outlive_the_program_are_waited_for(void **state)
@@ -709,7 +741,9 @@ int main(void)
         cmocka_unit_test_setup(a_second_interrupt_stops_at_once_and_the_file_stays_readable,
                                set_up),
         cmocka_unit_test_setup(the_programs_signal_mask_is_as_it_was, set_up),
-        cmocka_unit_test_setup(termination_is_passed_on, set_up),
+        cmocka_unit_test_setup(signals_are_passed_on, set_up),
+        cmocka_unit_test_setup(a_signal_for_the_program_does_not_end_the_wait_for_others, set_up),
+        cmocka_unit_test_setup(a_library_that_is_off_is_said, set_up),
         cmocka_unit_test_setup(processes_that_outlive_the_program_are_waited_for, set_up),
         cmocka_unit_test_setup(what_was_lost_is_summed_up_and_said_again_by_the_file, set_up),
         cmocka_unit_test_setup(another_process_of_the_same_number_is_not_waited_for, set_up),
