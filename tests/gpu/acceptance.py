@@ -335,7 +335,7 @@ def windows(tools):
     results = {"profiler_api": part.summary()}
     part = check_complete(counted.only(), END_WINDOW)
     results["steps"] = dict(part.summary(), step_kernels=part.values.get("step_kernels"))
-    check(part.number("step_kernels") > 1000, "step of %s" % part.values.get("step_kernels"))
+    check(part.number("step_kernels") > 500, "step of %s" % part.values.get("step_kernels"))
     phase("a window of half a second")
     run = record(tools, [tools.launches, "eager", "1", "10000", "300"], "delay=0.5,duration=0.5")
     part = check_complete(run.only(), END_WINDOW)

@@ -93,8 +93,8 @@ def decode_eager(tokens=TOKENS):
 
 
 def decode_eager_short():
-    """A step of a few tokens, for many steps."""
-    return decode_eager(4)
+    """A step of two tokens, for many steps."""
+    return decode_eager(2)
 
 
 def decode_graph():
