@@ -398,7 +398,7 @@ def summary_ms(values):
 
 
 SOME = (30, 1.5)  # steps and seconds that give a time
-ENOUGH = (170, 7.0)  # for nine stretches with and without recording
+ENOUGH = (170, 8.0)  # for nine stretches with and without recording
 NOISE = 0.03  # fraction of a step
 
 
