@@ -215,8 +215,8 @@ bool kr_prediction_text(const struct kr_prediction_view *view, FILE *out, struct
     say_headline(view, out);
     kr_say_source(out, &view->style, run->timeline);
     kr_say_window(out, &view->style, &run->window);
-    kr_say_fact(out, &view->style, "whole", "%s, of which busy %s %%", r->denominator,
-                kr_text_percent(r->busy_frac).s);
+    kr_say_fact(out, &view->style, "whole", "the %s; the GPU is busy for %s %% of it",
+                r->denominator, kr_text_percent(r->busy_frac).s);
     say_noise(view, out);
     for (size_t i = 0; i < r->n_warnings; i++)
         kr_say_fact(out, &view->style, "warning", "%s", r->warnings[i]);
