@@ -22,7 +22,8 @@ static _Atomic(const struct fake_tracer *) tracer;
 static char names[NAMES][NAME_BYTES];
 static unsigned generation;
 static pid_t initialised_by;
-static atomic_bool launched_before, is_down;
+static pthread_once_t launched_before = PTHREAD_ONCE_INIT;
+static atomic_bool is_down;
 
 static uint64_t now_ns(void)
 {
@@ -221,6 +222,13 @@ static void go_down(void)
     is_down = true;
 }
 
+/* No launch goes on before the handler stands, as in CUDA, which initialises under a lock. */
+static void before_first_launch(void)
+{
+    if (fake_setting("early", 0))
+        atexit(go_down);
+}
+
 bool fake_cuda_is_down(void)
 {
     return is_down;
@@ -231,9 +239,7 @@ void fake_launch(struct fake_work work)
     const struct fake_tracer *t = atomic_load(&tracer);
     const uint64_t kernels = work.what == FAKE_GRAPH ? work.n_nodes : 1;
 
-    if (!atomic_exchange(&launched_before, true) && fake_setting("early", 0))
-        atexit(go_down);
-
+    pthread_once(&launched_before, before_first_launch);
     work.correlation = atomic_fetch_add(&correlation, 1) + 1;
     pthread_mutex_lock(&lock);
     uint64_t *end_ns = &stream_end_ns[work.device % DEVICES][work.stream % STREAMS];
