@@ -1,6 +1,7 @@
 #include "cap_nvtx.h"
 
 #include "cap_calibrate.h"
+#include "cap_keep.h"
 #include "cap_session.h"
 
 #include <stdlib.h>
@@ -8,17 +9,21 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
 
 /* NVTX's interface for tools (nvtx3/nvtxDetail/nvtxTypes.h), as far as we use it. */
 enum { EXPORT_TABLE_CALLBACKS = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
 enum {
     CORE_MARK_EX = 1,
     CORE_MARK_A = 2,
+    CORE_MARK_W = 3,
     CORE_START_EX = 4,
     CORE_START_A = 5,
+    CORE_START_W = 6,
     CORE_END = 7,
     CORE_PUSH_EX = 8,
     CORE_PUSH_A = 9,
+    CORE_PUSH_W = 10,
     CORE_POP = 11,
     CORE2_MARK_EX = 1,
     CORE2_START_EX = 2,
@@ -26,8 +31,9 @@ enum {
     CORE2_PUSH_EX = 4,
     CORE2_POP = 5,
     CORE2_REGISTER_STRING_A = 10,
+    CORE2_REGISTER_STRING_W = 11,
 };
-enum { MESSAGE_ASCII = 1, MESSAGE_REGISTERED = 3 };
+enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
 
 typedef void nvtx_fn(void);
 
@@ -44,7 +50,7 @@ struct nvtx_attributes {
     int32_t payload_type, reserved;
     uint64_t payload;
     int32_t message_type;
-    const char *message;
+    const void *message;
 };
 
 enum range_kind { PUSH_POP = 0, START_END = 1, MARK = 2 };
@@ -160,13 +166,51 @@ static void end(uint32_t index)
     } while (!atomic_compare_exchange_weak(&finished, &head, index));
 }
 
-static const char *message(const struct nvtx_attributes *a)
+/* Room for a name of wide characters in UTF-8. */
+struct name {
+    char copy[NAME_BYTES];
+};
+
+/* One character at out, which has room for 4 bytes; returns the end. */
+static char *put_utf8(char *out, uint32_t c)
 {
+    if (c < 0x80) {
+        *out++ = (char)c;
+    } else if (c < 0x800) {
+        *out++ = (char)(0xc0 | c >> 6);
+        *out++ = (char)(0x80 | (c & 0x3f));
+    } else if (c < 0x10000) {
+        *out++ = (char)(0xe0 | c >> 12);
+        *out++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *out++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        *out++ = (char)(0xf0 | (c >> 18 & 7));
+        *out++ = (char)(0x80 | (c >> 12 & 0x3f));
+        *out++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *out++ = (char)(0x80 | (c & 0x3f));
+    }
+    return out;
+}
+
+static const char *narrow(struct name *name, const wchar_t *wide)
+{
+    char *out = name->copy;
+
+    for (; wide && *wide && out + 4 < name->copy + sizeof name->copy; wide++)
+        out = put_utf8(out, (uint32_t)*wide);
+    *out = '\0';
+    return name->copy;
+}
+
+static const char *message(struct name *name, const struct nvtx_attributes *a)
+{
+    if (a && a->message && a->message_type == MESSAGE_WIDE)
+        return narrow(name, a->message);
     /* Registered strings are ours: their handle is a copy of the text. */
-    if (!a || !a->message ||
-        (a->message_type != MESSAGE_ASCII && a->message_type != MESSAGE_REGISTERED))
-        return "";
-    return a->message;
+    if (a && a->message &&
+        (a->message_type == MESSAGE_ASCII || a->message_type == MESSAGE_REGISTERED))
+        return a->message;
+    return "";
 }
 
 static int push(const char *name)
@@ -223,29 +267,56 @@ static void mark(const char *name)
 
 static void mark_ex(const struct nvtx_attributes *a)
 {
-    mark(message(a));
+    struct name name;
+
+    mark(message(&name, a));
+}
+
+static void mark_w(const wchar_t *wide)
+{
+    struct name name;
+
+    mark(narrow(&name, wide));
 }
 
 static uint64_t start_ex(const struct nvtx_attributes *a)
 {
-    return start(message(a));
+    struct name name;
+
+    return start(message(&name, a));
+}
+
+static uint64_t start_w(const wchar_t *wide)
+{
+    struct name name;
+
+    return start(narrow(&name, wide));
 }
 
 static int push_ex(const struct nvtx_attributes *a)
 {
-    return push(message(a));
+    struct name name;
+
+    return push(message(&name, a));
+}
+
+static int push_w(const wchar_t *wide)
+{
+    struct name name;
+
+    return push(narrow(&name, wide));
 }
 
 static void domain_mark_ex(void *domain, const struct nvtx_attributes *a)
 {
     (void)domain;
-    mark(message(a));
+    mark_ex(a);
 }
 
 static uint64_t domain_start_ex(void *domain, const struct nvtx_attributes *a)
 {
     (void)domain;
-    return start(message(a));
+    return start_ex(a);
 }
 
 static void domain_finish(void *domain, uint64_t id)
@@ -257,7 +328,7 @@ static void domain_finish(void *domain, uint64_t id)
 static int domain_push_ex(void *domain, const struct nvtx_attributes *a)
 {
     (void)domain;
-    return push(message(a));
+    return push_ex(a);
 }
 
 static int domain_pop(void *domain)
@@ -270,12 +341,19 @@ static int domain_pop(void *domain)
 static void *register_string(void *domain, const char *text)
 {
     const size_t len = text ? strlen(text) : 0;
-    char *copy = cap_pages(len + 1);
+    char *copy = cap_keep(len + 1);
 
     (void)domain;
     if (copy && text)
         memcpy(copy, text, len);
     return copy;
+}
+
+static void *register_string_w(void *domain, const wchar_t *wide)
+{
+    struct name name;
+
+    return register_string(domain, narrow(&name, wide));
 }
 
 struct hook {
@@ -286,8 +364,10 @@ struct hook {
 static const struct hook core_hooks[] = {
     { CORE_MARK_EX, (nvtx_fn *)mark_ex },   { CORE_MARK_A, (nvtx_fn *)mark },
     { CORE_START_EX, (nvtx_fn *)start_ex }, { CORE_START_A, (nvtx_fn *)start },
-    { CORE_END, (nvtx_fn *)finish },        { CORE_PUSH_EX, (nvtx_fn *)push_ex },
-    { CORE_PUSH_A, (nvtx_fn *)push },       { CORE_POP, (nvtx_fn *)pop },
+    { CORE_MARK_W, (nvtx_fn *)mark_w },     { CORE_START_W, (nvtx_fn *)start_w },
+    { CORE_PUSH_W, (nvtx_fn *)push_w },     { CORE_END, (nvtx_fn *)finish },
+    { CORE_PUSH_EX, (nvtx_fn *)push_ex },   { CORE_PUSH_A, (nvtx_fn *)push },
+    { CORE_POP, (nvtx_fn *)pop },
 };
 
 static const struct hook core2_hooks[] = {
@@ -297,6 +377,7 @@ static const struct hook core2_hooks[] = {
     { CORE2_PUSH_EX, (nvtx_fn *)domain_push_ex },
     { CORE2_POP, (nvtx_fn *)domain_pop },
     { CORE2_REGISTER_STRING_A, (nvtx_fn *)register_string },
+    { CORE2_REGISTER_STRING_W, (nvtx_fn *)register_string_w },
 };
 
 static bool install(const struct nvtx_callbacks *callbacks, int module, const struct hook *hooks,

@@ -595,6 +595,23 @@ static void what_another_client_switches_off_goes_on_for_us(void **state)
     scene_free(o);
 }
 
+/* A push that is not seen would let its pop end the range around it. "~" is the euro sign. */
+static void ranges_of_wide_characters_nest_like_others(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "nvtx",
+        .ops = "init push=outer wpush=in~r wdpush=dom~ kernels=1 dpop pop kernels=1 pop "
+               "return=0" });
+    struct read_file *f = scene_file(o);
+    static const char *const want[] = { "dom\u20ac", "in\u20acr", "outer" };
+
+    (void)state;
+    assert_int_equal(f->n_ranges, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_string_equal(f->ranges[i].name, want[i]);
+    scene_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -619,6 +636,7 @@ int main(void)
         cmocka_unit_test(a_takeover_before_any_work_is_said_too),
         cmocka_unit_test(a_client_from_before_cuda_keeps_its_records),
         cmocka_unit_test(what_another_client_switches_off_goes_on_for_us),
+        cmocka_unit_test(ranges_of_wide_characters_nest_like_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

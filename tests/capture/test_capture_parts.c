@@ -2,6 +2,7 @@
 #include "cap_crc.h"
 #include "cap_cupti.h"
 #include "cap_mem.h"
+#include "cap_nvtx.h"
 #include "cap_pool.h"
 #include "cap_recorder.h"
 #include "cap_steps.h"
@@ -367,6 +368,61 @@ static void names_of_many_kernels_fit_in_their_chunks(void **state)
     assert_int_equal(system(command), 0);
 }
 
+static void (*nvtx_core2[16])(void);
+static void (**nvtx_table[16])(void);
+
+static int nvtx_module(int module, void (****table)(void), unsigned *last_id)
+{
+    *table = nvtx_table;
+    *last_id = 15;
+    return module == 5;
+}
+
+static const void *nvtx_export_table(uint32_t id)
+{
+    static const struct {
+        size_t struct_bytes;
+        int (*module)(int, void (****)(void), unsigned *);
+    } callbacks = { sizeof callbacks, nvtx_module };
+
+    return id == 1 ? &callbacks : NULL;
+}
+
+static long resident_pages(void)
+{
+    long size = 0;
+    long resident = 0;
+    FILE *in = fopen("/proc/self/statm", "r");
+
+    assert_non_null(in);
+    assert_int_equal(fscanf(in, "%ld %ld", &size, &resident), 2);
+    fclose(in);
+    return resident;
+}
+
+/* Compilers register a string for each kernel; they are kept, and 100,000 are no 400 MB. */
+static void registered_strings_take_their_own_length_of_memory(void **state)
+{
+    char text[32];
+
+    (void)state;
+    for (int i = 0; i < 16; i++)
+        nvtx_table[i] = &nvtx_core2[i];
+    assert_true(cap_nvtx_install(nvtx_export_table));
+    void *(*const register_string)(void *, const char *) =
+        (void *(*)(void *, const char *))nvtx_core2[10];
+    const long before = resident_pages();
+    const char *const first = register_string(NULL, "first");
+
+    for (int i = 0; i < 100000; i++) {
+        snprintf(text, sizeof text, "kernel %d", i);
+        const char *const kept = register_string(NULL, text);
+        assert_string_equal(kept, text);
+    }
+    assert_string_equal(first, "first");
+    assert_true(resident_pages() - before < 2048); /* 8 MiB */
+}
+
 static void steps_are_found_and_layers_are_not_taken_for_them(void **state)
 {
     struct cap_recorder r = { 0 };
@@ -653,6 +709,7 @@ int main(void)
         cmocka_unit_test(names_of_any_number_and_length_are_kept_apart),
         cmocka_unit_test(a_recorder_without_a_file_does_not_grow),
         cmocka_unit_test(names_of_many_kernels_fit_in_their_chunks),
+        cmocka_unit_test(registered_strings_take_their_own_length_of_memory),
         cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),
         cmocka_unit_test(every_result_of_cupti_has_words),
         cmocka_unit_test(launch_calls_of_every_interface_are_known),

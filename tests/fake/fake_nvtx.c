@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 typedef void fn(void);
 
@@ -65,6 +66,21 @@ static void load(void)
     }
 }
 
+static void push_wide(const char *op, const char *name)
+{
+    struct attributes a = { .version = 3, .bytes = sizeof a, .message_type = 3 };
+    wchar_t wide[64] = { 0 };
+
+    for (size_t i = 0; i < 63 && name[i]; i++)
+        wide[i] = name[i] == '~' ? 0x20ac : (wchar_t)name[i];
+    if (!strcmp(op, "wpush") && core[10])
+        ((int (*)(const wchar_t *))core[10])(wide);
+    if (!strcmp(op, "wdpush") && core2[4] && core2[11]) {
+        a.message = ((void *(*)(void *, const wchar_t *))core2[11])(NULL, wide);
+        ((int (*)(void *, const struct attributes *))core2[4])(NULL, &a);
+    }
+}
+
 void fake_nvtx(const char *op, const char *name)
 {
     static uint64_t started;
@@ -72,9 +88,10 @@ void fake_nvtx(const char *op, const char *name)
 
     if (strcmp(op, "push") != 0 && strcmp(op, "pop") != 0 && strcmp(op, "dpush") != 0 &&
         strcmp(op, "dpop") != 0 && strcmp(op, "start") != 0 && strcmp(op, "end") != 0 &&
-        strcmp(op, "mark") != 0)
+        strcmp(op, "mark") != 0 && strcmp(op, "wpush") != 0 && strcmp(op, "wdpush") != 0)
         return;
     load();
+    push_wide(op, name);
     if (!strcmp(op, "push") && core[9])
         ((int (*)(const char *))core[9])(name);
     else if (!strcmp(op, "pop") && core[11])

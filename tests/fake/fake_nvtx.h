@@ -4,7 +4,7 @@
 
 /**
  * op: "push" and "pop" (default domain), "dpush" and "dpop" (a domain, registered string), "start"
- * and "end" (the last started), "mark"; others are ignored.
+ * and "end" (the last started), "mark", "wpush" and "wdpush" (wide characters); others are ignored.
  */
 void fake_nvtx(const char *op, const char *name);
 
