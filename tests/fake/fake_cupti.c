@@ -85,7 +85,7 @@ static bool subscribed;
 static uint64_t n_records;
 static uint64_t n_requests;
 static size_t dropped;
-static bool buffers_zeroed;
+static bool buffers_zeroed, kernels_thread_ids;
 static atomic_int flushing;
 static long kernel_abi, garbage, noise, clock_ms, deaf; /* settings that every record asks for */
 
@@ -412,7 +412,8 @@ static void put_calls(const struct fake_work *w)
                                .cbid = cbids[i],
                                .start = now_ns(),
                                .process = (uint32_t)getpid(),
-                               .thread = (uint32_t)gettid(),
+                               .thread = kernels_thread_ids ? (uint32_t)gettid()
+                                                            : (uint32_t)(uintptr_t)pthread_self(),
                                .correlation = w->correlation };
         a.end = a.start + 1000;
         put(&a, sizeof a, a.kind, 0);
@@ -736,7 +737,8 @@ int cuptiActivitySetAttribute(uint32_t attribute, size_t *bytes, void *value)
 API int cuptiSetThreadIdType(uint32_t type);
 int cuptiSetThreadIdType(uint32_t type)
 {
-    return type == CUPTI_THREAD_ID_SYSTEM ? CUPTI_OK : 1;
+    kernels_thread_ids = type == CUPTI_THREAD_ID_SYSTEM;
+    return kernels_thread_ids ? CUPTI_OK : 1;
 }
 
 API int cuptiSubscribe_v2(struct subscriber **out, cupti_callback_fn *callback, void *user,
