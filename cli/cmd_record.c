@@ -16,7 +16,7 @@
 #include "text_parts.h"
 #include "window.h"
 
-enum { OPTIONS_BYTES = 1024, COMMAND_BYTES = 4096 };
+enum { OPTIONS_BYTES = 1024, COMMAND_BYTES = 4096 }; /* options: as libkreach.so has room for */
 #define MAX_STEPS   UINT64_C(1000000)
 #define MAX_CAP_MIB (UINT64_C(1) << 20)
 
@@ -125,6 +125,15 @@ static bool takes_turns(const struct session *s)
            !kr_opts_count(opts, "profiler-api") && !kr_opts_count(opts, "steps");
 }
 
+/* The user's options go behind ours; together they must fit. */
+static bool check_room(const struct session *s, struct kr_err *err)
+{
+    const char *more = getenv("KREACH_OPTIONS");
+
+    return !more || strlen(s->options) + 1 + strlen(more) < sizeof s->options ||
+           kr_fail(err, KR_EARG, "KREACH_OPTIONS is too long");
+}
+
 /* Translates our options into those of libkreach.so. */
 static bool make_options(struct session *s, struct kr_err *err)
 {
@@ -146,7 +155,8 @@ static bool make_options(struct session *s, struct kr_err *err)
             return false;
     }
     return add_range(s, err) && add_duration(s, "delay", err) && add_duration(s, "duration", err) &&
-           add_number(s, "steps", MAX_STEPS, err) && add_number(s, "cap", MAX_CAP_MIB, err);
+           add_number(s, "steps", MAX_STEPS, err) && add_number(s, "cap", MAX_CAP_MIB, err) &&
+           check_room(s, err);
 }
 
 static const char *base_name(const char *path)

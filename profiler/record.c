@@ -91,7 +91,7 @@ void kr_record_remove_folder(const char *path)
         return;
     for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            unlinkat(dirfd(dir), entry->d_name, 0);
+            unlinkat(dirfd(dir), entry->d_name, entry->d_type == DT_DIR ? AT_REMOVEDIR : 0);
     }
     closedir(dir);
     rmdir(path);

@@ -27,7 +27,7 @@ bool kr_part_map(const char *folder, const char *name, struct kr_part_bytes *map
 
     *map = (struct kr_part_bytes){ 0 };
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &st) < 0)
         goto fail;
     map->len = (size_t)st.st_size;
@@ -152,7 +152,18 @@ static bool add_part(struct kr_parts *parts, const char *name, struct kr_err *er
     return true;
 }
 
-/* All files in the folder, in the order in which their processes started. */
+/* The program knows the folder and may leave other things there: pipes, links, files of its own. */
+static bool is_part(int folder, const char *name)
+{
+    static const char tail[] = ".part";
+    size_t len = strlen(name);
+    struct stat st;
+
+    return len >= sizeof tail && strcmp(name + len - (sizeof tail - 1), tail) == 0 &&
+           fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+/* All parts in the folder, in the order in which their processes started. */
 bool kr_parts_list(const char *folder, struct kr_parts *parts, struct kr_err *err)
 {
     DIR *dir = opendir(folder);
@@ -162,7 +173,7 @@ bool kr_parts_list(const char *folder, struct kr_parts *parts, struct kr_err *er
     if (!dir)
         return kr_fail(err, KR_EINPUT, "cannot open '%s': %s", folder, strerror(errno));
     for (const struct dirent *entry = readdir(dir); entry && good; entry = readdir(dir)) {
-        if (entry->d_name[0] != '.')
+        if (is_part(dirfd(dir), entry->d_name))
             good = add_part(parts, entry->d_name, err);
     }
     closedir(dir);

@@ -91,6 +91,44 @@ static void a_file_that_cannot_be_made_at_first_is_made_later(void **state)
     assert_non_null(strstr(text, "complete: nothing"));
 }
 
+/* docs/record.md says how to get at it. */
+static void the_parts_are_a_recording_when_the_recorder_is_killed(void **state)
+{
+    struct read_file *f = malloc(sizeof *f);
+    char command[600];
+    char text[4096];
+
+    (void)state;
+    record("kill -9 $PPID; $VICTIM init kernels=10 return=0; $VICTIM init kernels=20 return=0",
+           text, sizeof text);
+    snprintf(command, sizeof command,
+             "cd '%s' && cat out.kreach.parts.*/* > whole && "
+             "rm -r out.kreach.parts.*",
+             folder);
+    assert_int_equal(system(command), 0);
+    snprintf(command, sizeof command, "%s/whole", folder);
+    assert_true(kreach_read(command, f) && f->ok);
+    assert_int_equal(f->kernels, 30);
+    assert_int_equal(f->ends, 2);
+    free(f);
+}
+
+/* The program knows the folder, and may leave other things there. */
+static void only_parts_are_read_in_the_folder_of_parts(void **state)
+{
+    char text[4096];
+
+    (void)state;
+    assert_int_equal(record("cd \"$KREACH_OUT\" && mkfifo a.part && ln -s /etc/passwd b.part && "
+                            "mkdir c.part && echo x > d; exec $VICTIM init kernels=10 return=0",
+                            text, sizeof text),
+                     0);
+    if (!strstr(text, "complete: nothing"))
+        print_error("%s", text);
+    assert_non_null(strstr(text, "complete: nothing"));
+    assert_non_null(strstr(text, "recorded 10 kernels"));
+}
+
 static void another_tool_in_the_way_is_named(void **state)
 {
     char text[4096];
@@ -347,6 +385,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_part_without_a_byte_is_a_process_cut_off),
         cmocka_unit_test(a_file_that_cannot_be_made_at_first_is_made_later),
+        cmocka_unit_test(the_parts_are_a_recording_when_the_recorder_is_killed),
+        cmocka_unit_test(only_parts_are_read_in_the_folder_of_parts),
         cmocka_unit_test(another_tool_in_the_way_is_named),
         cmocka_unit_test(a_refusal_of_cupti_is_told_and_is_status_4),
         cmocka_unit_test(work_that_was_cut_off_is_not_taken_for_none),

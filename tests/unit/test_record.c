@@ -518,6 +518,23 @@ static void a_signal_for_the_program_does_not_end_the_wait_for_others(void **sta
     kr_timeline_free(t);
 }
 
+/* libkreach.so would ignore them, and ours with them. */
+static void options_that_do_not_fit_are_refused(void **state)
+{
+    struct outcome outcome;
+    char many[1100];
+
+    (void)state;
+    memset(many, ',', sizeof many);
+    many[sizeof many - 1] = '\0';
+    setenv("KREACH_OPTIONS", many, 1);
+    outcome = RECORD("-o", "r.kreach", "touch", "ran");
+    unsetenv("KREACH_OPTIONS");
+    assert_int_equal(outcome.status, KR_STATUS_USAGE);
+    assert_says(&outcome, "KREACH_OPTIONS is too long");
+    assert_int_equal(access("ran", F_OK), -1);
+}
+
 static void a_library_that_is_off_is_said(void **state)
 {
     struct outcome outcome;
@@ -743,6 +760,7 @@ int main(void)
         cmocka_unit_test_setup(the_programs_signal_mask_is_as_it_was, set_up),
         cmocka_unit_test_setup(signals_are_passed_on, set_up),
         cmocka_unit_test_setup(a_signal_for_the_program_does_not_end_the_wait_for_others, set_up),
+        cmocka_unit_test_setup(options_that_do_not_fit_are_refused, set_up),
         cmocka_unit_test_setup(a_library_that_is_off_is_said, set_up),
         cmocka_unit_test_setup(processes_that_outlive_the_program_are_waited_for, set_up),
         cmocka_unit_test_setup(what_was_lost_is_summed_up_and_said_again_by_the_file, set_up),
