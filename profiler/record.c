@@ -237,7 +237,7 @@ static int spawn_script(const struct kr_record_plan *plan, char *const *env,
     struct kr_err no_memory;
     char path[PATH_MAX];
     char **argv;
-    size_t n = 0;
+    size_t n = 1;
     int rc;
 
     while (plan->argv[n])
@@ -248,7 +248,8 @@ static int spawn_script(const struct kr_record_plan *plan, char *const *env,
     find_program(plan->argv[0], path, sizeof path);
     argv[0] = (char *)(uintptr_t) "/bin/sh";
     argv[1] = path;
-    memcpy(argv + 2, plan->argv + 1, (n - 1) * sizeof *argv);
+    for (size_t i = 1; i < n; i++)
+        argv[1 + i] = plan->argv[i];
     rc = spawn_argv(plan, argv, env, s, pid);
     free(argv);
     return rc;

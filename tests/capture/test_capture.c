@@ -612,6 +612,19 @@ static void ranges_of_wide_characters_nest_like_others(void **state)
     scene_free(o);
 }
 
+/* There is room for 32,768 at once. */
+static void any_number_of_ranges_is_recorded(void **state)
+{
+    struct outcome *o = scene_run(
+        &(struct scene){ .options = "nvtx,flush=0.05", .ops = "init windows=40000 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_int_equal(f->totals[KREACH_TOTAL_RANGES], 40000);
+    assert_int_equal(f->n_lost, 0);
+    scene_free(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -636,6 +649,7 @@ int main(void)
         cmocka_unit_test(a_takeover_before_any_work_is_said_too),
         cmocka_unit_test(a_client_from_before_cuda_keeps_its_records),
         cmocka_unit_test(what_another_client_switches_off_goes_on_for_us),
+        cmocka_unit_test(any_number_of_ranges_is_recorded),
         cmocka_unit_test(ranges_of_wide_characters_nest_like_others),
     };
 

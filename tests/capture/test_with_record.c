@@ -201,8 +201,7 @@ static void a_refusal_of_cupti_is_told_and_is_status_4(void **state)
         if (status != cases[i].status || !verdict || !strstr(verdict, cases[i].says))
             print_error("%s: status %d\n%s", cases[i].fake, status, text);
         assert_int_equal(status, cases[i].status);
-        assert_non_null(verdict);
-        assert_non_null(strstr(verdict, cases[i].says));
+        assert_true(verdict && strstr(verdict, cases[i].says));
     }
 }
 
@@ -226,8 +225,7 @@ static void work_that_was_cut_off_is_not_taken_for_none(void **state)
         if (status != cases[i].status || !says)
             print_error("%s: status %d\n%s", cases[i].script, status, text);
         assert_int_equal(status, cases[i].status);
-        assert_non_null(says);
-        assert_non_null(strstr(says, "processes cut off: 1"));
+        assert_true(says && strstr(says, "processes cut off: 1"));
     }
     unsetenv("KREACH_OPTIONS");
 }
@@ -364,6 +362,40 @@ static void the_doctor_takes_no_cupti_that_the_library_refuses(void **state)
     unsetenv("FAKE");
 }
 
+static void the_doctor_sees_driver_gpus_and_what_fits_them(void **state)
+{
+    static const struct {
+        const char *fake, *says;
+        int status;
+    } cases[] = {
+        { "a=1", ", up to CUDA 13.0", 0 },
+        { "a=1", "7: Fake GPU 7, 86 GB, 132 SMs, compute capability 9.0, GPU-a7a7a7a7-a7a7-", 0 },
+        { "a=1", "Recording works here.", 0 },
+        { "mig=1,gpus=1", "0 is a MIG instance", 0 },
+        { "driver=12040", "which does not load or does not fit", 4 },
+        { "init=100", "the driver is there, and shows no GPU", 4 },
+        { "init=803", "CUDA cannot be initialised: error 803", 4 },
+    };
+    char command[1000];
+    char text[8192];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(command, sizeof command,
+                 "env -i PATH=/nonexistent KREACH_LIB='%s' FAKE='%s' LD_LIBRARY_PATH='%s' "
+                 "KREACH_CUPTI=libcupti.so.13 '%s' doctor 2>&1",
+                 LIBKREACH, cases[i].fake, FAKE_LIB, KREACH);
+        FILE *in = popen(command, "r");
+        assert_non_null(in);
+        text[fread(text, 1, sizeof text - 1, in)] = '\0';
+        const int status = pclose(in);
+        if (!strstr(text, cases[i].says) || WEXITSTATUS(status) != cases[i].status)
+            print_error("%s, status %x:\n%s", cases[i].fake, (unsigned)status, text);
+        assert_non_null(strstr(text, cases[i].says));
+        assert_int_equal(WEXITSTATUS(status), cases[i].status);
+    }
+}
+
 /* Python is asked where its packages are; a broken one has no answer, and much to say. */
 static void a_broken_python_does_not_disturb_the_doctor(void **state)
 {
@@ -396,6 +428,7 @@ int main(void)
         cmocka_unit_test(a_client_that_is_loaded_late_gets_what_it_asks_for),
         cmocka_unit_test(threads_of_kreach_start_where_thread_local_memory_is_large),
         cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),
+        cmocka_unit_test(the_doctor_sees_driver_gpus_and_what_fits_them),
         cmocka_unit_test(a_broken_python_does_not_disturb_the_doctor),
         cmocka_unit_test(work_of_which_no_record_came_is_a_failure),
     };

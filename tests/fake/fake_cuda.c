@@ -72,6 +72,8 @@ int cuInit(unsigned flags)
     const char *path = getenv("CUDA_INJECTION64_PATH");
 
     (void)flags;
+    if (fake_setting("init", 0) != 0)
+        return (int)fake_setting("init", 0);
     if (initialised_by == getpid())
         return 0;
     if (initialised_by != 0)
@@ -96,6 +98,13 @@ int cuDriverGetVersion(int *version)
     *version = (int)fake_setting("driver", 13000);
     if (t)
         t->version_asked();
+    return 0;
+}
+
+int cuDeviceGetCount(int *count);
+int cuDeviceGetCount(int *count)
+{
+    *count = (int)fake_setting("gpus", DEVICES);
     return 0;
 }
 

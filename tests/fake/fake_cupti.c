@@ -461,36 +461,27 @@ struct call_with_strings {
     struct cupti_callback_data data;
     uintptr_t strings[8];
 };
-#define CALL_AT_EXIT                                                                               \
-    {                                                                                              \
-        { .site = CUPTI_SITE_EXIT },                                                               \
-        {                                                                                          \
-            16, 16, 16, 16, 16, 16, 16, 16                                                         \
-        }                                                                                          \
-    }
+static const struct call_with_strings call_at_exit = { { .site = CUPTI_SITE_EXIT },
+                                                       { 16, 16, 16, 16, 16, 16, 16, 16 } };
 
 static __thread bool in_callback;
 
 static void version_asked(void)
 {
-    const struct call_with_strings call = CALL_AT_EXIT;
-
     if (!subscribed || !only_subscriber.version_calls || fake_setting("silent", 0))
         return;
     in_callback = true;
     only_subscriber.callback(only_subscriber.user, CUPTI_DOMAIN_DRIVER, CUPTI_DRIVER_GET_VERSION,
-                             &call);
+                             &call_at_exit);
     in_callback = false;
 }
 
 static void profiler(bool start)
 {
-    const struct call_with_strings call = CALL_AT_EXIT;
-
     if (subscribed && only_subscriber.profiler_calls)
         only_subscriber.callback(only_subscriber.user, CUPTI_DOMAIN_DRIVER,
                                  start ? CUPTI_DRIVER_PROFILER_START : CUPTI_DRIVER_PROFILER_STOP,
-                                 &call);
+                                 &call_at_exit);
 }
 
 static bool records(bool kernels)
