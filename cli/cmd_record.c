@@ -479,7 +479,8 @@ static void tell_empty(struct session *s)
                 *sum->other ? "'" : "", *sum->other ? sum->other : "another profiler",
                 *sum->other ? "'" : "");
     fail_with(s, KR_STATUS_MISSING, &err);
-    kr_call_note(s->call, "'kreach doctor' shows what is in the way");
+    if (!sum->not_ended) /* who was killed was not hindered by the machine */
+        kr_call_note(s->call, "'kreach doctor' shows what is in the way");
 }
 
 /* One line for a loss; returns whether there was one. */

@@ -226,6 +226,7 @@ static void work_that_was_cut_off_is_not_taken_for_none(void **state)
             print_error("%s: status %d\n%s", cases[i].script, status, text);
         assert_int_equal(status, cases[i].status);
         assert_true(says && strstr(says, "processes cut off: 1"));
+        assert_null(strstr(says, "kreach doctor"));
     }
     unsetenv("KREACH_OPTIONS");
 }
