@@ -217,24 +217,27 @@ static void ranges_are_recorded_with_their_names_and_threads(void **state)
  */
 static void kreach_warns_before_the_buffers_on_the_device_are_full(void **state)
 {
-    static const char *const options[] = { "device-limit=2,flush=0.05", "device-limit=1,flush=0.05",
-                                           "flush=0.05" };
+    static const char *const options[] = {
+        "device-limit=2,device-buffer=320,buffer=64,flush=0.05",
+        "device-limit=1,device-buffer=320,buffer=64,flush=0.05",
+        "buffer=64,flush=0.05",
+    };
     char text[32];
 
     (void)state;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         struct outcome *o = scene_run(&(struct scene){
             .options = options[i],
-            .ops = "init us=1500000 kernels=1 us=0 kernels=90000 sleep=300 sync sleep=100 "
+            .ops = "init us=1500000 kernels=1 us=0 kernels=9000 sleep=300 sync sleep=100 "
                    "return=0" });
         struct read_file *f = scene_file(o);
 
         assert_true(scene_exited(o, 0));
-        assert_int_equal(f->kernels, 90001);
+        assert_int_equal(f->kernels, 9001);
         assert_int_equal(kreach_read_info(f, "device_records_waiting", text, sizeof text), i == 1);
-        assert_int_equal(strstr(o->stderr_text, "beyond 100000") != NULL, i == 1);
+        assert_int_equal(strstr(o->stderr_text, "beyond 10240") != NULL, i == 1);
         if (i == 1)
-            assert_in_range(strtoul(text, NULL, 10), 80000, 110000);
+            assert_in_range(strtoul(text, NULL, 10), 8192, 10240);
         scene_free(o);
     }
 }
@@ -315,7 +318,7 @@ static void memory_stays_flat_over_ten_thousand_windows(void **state)
         assert_string_equal(o->stderr_text, "");
         assert_int_equal(f->kernels, 2 * n_windows);
         assert_int_equal(f->range_rows, n_windows);
-        assert_int_equal(f->gap_rows > n_windows / 100, i == 1);
+        assert_true(i == 1 || f->gap_rows < n_windows / 10); /* one that lingers is not shut */
         scene_free(o);
     }
 }
