@@ -91,7 +91,8 @@ void fake_nvtx(const char *op, const char *name)
         strcmp(op, "mark") != 0 && strcmp(op, "wpush") != 0 && strcmp(op, "wdpush") != 0)
         return;
     load();
-    push_wide(op, name);
+    if (op[0] == 'w')
+        push_wide(op, name);
     if (!strcmp(op, "push") && core[9])
         ((int (*)(const char *))core[9])(name);
     else if (!strcmp(op, "pop") && core[11])
