@@ -56,6 +56,7 @@ struct nvtx_attributes {
 enum range_kind { PUSH_POP = 0, START_END = 1, MARK = 2 };
 
 #define NODES      (1u << 15)
+#define MANY       (NODES / 4) /* finished ranges that should be collected before the next flush */
 #define NO_NODE    UINT32_MAX
 #define NAME_BYTES 104
 
@@ -75,10 +76,10 @@ struct node {
 
 static struct node *nodes;
 static _Atomic uint64_t free_nodes = NO_NODE; /* tag << 32 | index */
-static _Atomic uint32_t finished = NO_NODE;
-static _Atomic uint64_t ranges_lost; /* no node was free */
-static _Atomic int32_t window_depth; /* open ranges with the window's name */
-static struct cap_opts opts;         /* as at the program's first range */
+static _Atomic uint64_t finished = NO_NODE;   /* how many << 32 | the newest */
+static _Atomic uint64_t ranges_lost;          /* no node was free */
+static _Atomic int32_t window_depth;          /* open ranges with the window's name */
+static struct cap_opts opts;                  /* as at the program's first range */
 
 /* initial-exec: three words fit where even a late dlopen finds room. */
 #define PER_THREAD static __thread __attribute__((tls_model("initial-exec")))
@@ -160,10 +161,12 @@ static void end(uint32_t index)
         push_node(index);
         return;
     }
-    uint32_t head = atomic_load(&finished);
+    uint64_t head = atomic_load(&finished);
     do {
-        atomic_store(&node->next, head);
-    } while (!atomic_compare_exchange_weak(&finished, &head, index));
+        atomic_store(&node->next, (uint32_t)head);
+    } while (!atomic_compare_exchange_weak(&finished, &head, ((head >> 32) + 1) << 32 | index));
+    if (head >> 32 == MANY)
+        cap_wake_up(&cap_session.wake);
 }
 
 /* Room for a name of wide characters in UTF-8. */
@@ -438,10 +441,15 @@ bool cap_nvtx_inside(void)
     return atomic_load(&window_depth) > 0;
 }
 
+bool cap_nvtx_has_many(void)
+{
+    return atomic_load(&finished) >> 32 >= MANY;
+}
+
 /* Turns the list of finished ranges around: the oldest first. */
 static uint32_t take_finished(void)
 {
-    uint32_t at = atomic_exchange(&finished, NO_NODE);
+    uint32_t at = (uint32_t)atomic_exchange(&finished, NO_NODE);
     uint32_t oldest = NO_NODE;
 
     while (at != NO_NODE) {

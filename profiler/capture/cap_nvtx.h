@@ -24,6 +24,9 @@ bool cap_nvtx_inside(void);
 uint64_t cap_nvtx_start(const char *name);
 void cap_nvtx_finish(uint64_t id);
 
+/** True when so many ranges have finished that there will soon be no room for more. */
+bool cap_nvtx_has_many(void);
+
 /** Moves finished ranges into the recording; worker only. offset_ns: CUPTI clock - REALTIME. */
 void cap_nvtx_collect(struct cap_recorder *r, int64_t offset_ns);
 

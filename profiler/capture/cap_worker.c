@@ -203,6 +203,16 @@ static void tick(struct cap_session *s)
     write_all(s);
 }
 
+/* Between ticks: profilers that mark each operation make a hundred thousand ranges a second. */
+static void write_many_ranges(struct cap_session *s)
+{
+    if (!cap_nvtx_has_many() || !s->recorder.opened)
+        return;
+    if (!s->opts.plain)
+        read_clocks(s);
+    write_all(s);
+}
+
 /*
  * Once, at the end: what CUPTI never gives back went to a client that took over unseen, or is stuck
  * in it. How many records that are, nobody can tell.
@@ -342,6 +352,7 @@ void *cap_worker_main(void *session)
             if (window_is_over(s))
                 break;
         }
+        write_many_ranges(s);
         const uint64_t step_ns = step_window(s, now_ns);
         now_ns = cap_now_ns();
         if (next_ns > now_ns)

@@ -612,11 +612,11 @@ static void ranges_of_wide_characters_nest_like_others(void **state)
     scene_free(o);
 }
 
-/* There is room for 32,768 at once. */
+/* There is room for 32,768 at once, and the next flush is far away. */
 static void any_number_of_ranges_is_recorded(void **state)
 {
-    struct outcome *o = scene_run(
-        &(struct scene){ .options = "nvtx,flush=0.05", .ops = "init windows=40000 return=0" });
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "nvtx,flush=3600", .ops = "init kernels=1 sleep=200 ranges=40000 return=0" });
     struct read_file *f = scene_file(o);
 
     (void)state;

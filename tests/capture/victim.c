@@ -27,6 +27,7 @@
  *   finalize          it takes CUPTI down
  *   subscribe enable  it subscribes; it enables kernel records
  *                     rival=direct subscribe=direct: by a symbol of CUPTI's own handle
+ *   ranges=N          N ranges "range" with nothing in them, fifty a millisecond
  *   windows=N         N ranges "window" of two kernels; complains when memory grows
  *   alarm=US          a signal with a handler every so often
  *   leavers=T,S       T threads call _exit(S) at once
@@ -268,6 +269,16 @@ static void windows(unsigned n)
     }
     if (resident_kib() - early > 4096)
         fprintf(stderr, "victim: memory grew by %ld KiB\n", resident_kib() - early);
+}
+
+static void ranges(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        fake_nvtx("push", "range");
+        fake_nvtx("pop", "");
+        if (i % 50 == 49)
+            usleep(1000);
+    }
 }
 
 static void on_alarm(int signo)
@@ -518,6 +529,8 @@ static void work(const char *op, unsigned n, unsigned each)
         laps(n, each);
     else if (!strcmp(op, "windows"))
         windows(n);
+    else if (!strcmp(op, "ranges"))
+        ranges(n);
     else if (!strcmp(op, "alarm"))
         alarms(n);
     else if (!strcmp(op, "leavers"))
