@@ -43,9 +43,9 @@ static const struct window {
       KREACH_END_EXIT },
     { "after a delay", "delay=0.2,flush=0.05", "init kernels=10 open kernels=20 return=0", 20, 1,
       KREACH_END_EXIT },
-    { "for a while", "duration=0.5,flush=0.05", "init kernels=10 shut kernels=20 return=0", 10, 0,
+    { "for a while", "duration=1,flush=0.05", "init kernels=10 shut kernels=20 return=0", 10, 0,
       KREACH_END_WINDOW },
-    { "for a while after a delay", "delay=0.3,duration=0.5,flush=0.05",
+    { "for a while after a delay", "delay=0.3,duration=1,flush=0.05",
       "init kernels=1 open kernels=2 shut kernels=4 return=0", 2, 1, KREACH_END_WINDOW },
 };
 
@@ -106,7 +106,7 @@ static void after_its_window_kreach_lets_go_of_cupti(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){
         .rival = true,
-        .options = "duration=0.5,flush=0.05",
+        .options = "duration=1,flush=0.05",
         .ops =
             "init kernels=10 shut sleep=400 rival subscribe enable kernels=5 unrival return=0" });
 
@@ -123,17 +123,17 @@ static void after_its_window_kreach_leaves_where_it_is_asked_to_and_can(void **s
     static const struct {
         const char *fake, *options, *detach, *said;
     } cases[] = {
-        { "told=1", "duration=0.5,flush=0.05,finalize", "finalized in", "at the end of a call" },
-        { "told=1,late_ms=30", "duration=0.5,flush=0.05,finalize", "finalized in",
+        { "told=1", "duration=1,flush=0.05,finalize", "finalized in", "at the end of a call" },
+        { "told=1,late_ms=30", "duration=1,flush=0.05,finalize", "finalized in",
           "at the end of a call" },
-        { "told=1", "duration=0.5,flush=0.05", "CUPTI stays: not asked", "" },
-        { "told=1,silent=1", "duration=0.5,flush=0.05,finalize", "CUPTI stays: its callback",
+        { "told=1", "duration=1,flush=0.05", "CUPTI stays: not asked", "" },
+        { "told=1,silent=1", "duration=1,flush=0.05,finalize", "CUPTI stays: its callback",
           "CUPTI stays: its callback" },
-        { "told=1,version=23", "duration=0.5,flush=0.05,finalize", "CUPTI stays: this version",
+        { "told=1,version=23", "duration=1,flush=0.05,finalize", "CUPTI stays: this version",
           "CUPTI stays: this version" },
-        { "stays=7", "duration=0.5,flush=0.05,finalize", "CUPTI stays: it refuses",
+        { "stays=7", "duration=1,flush=0.05,finalize", "CUPTI stays: it refuses",
           "CUPTI stays: it refuses" },
-        { "told=1", "duration=0.5,flush=0.05,finalize,yield", "CUPTI stays: another",
+        { "told=1", "duration=1,flush=0.05,finalize,yield", "CUPTI stays: another",
           "CUPTI stays: another" },
     };
     char text[96];
@@ -162,8 +162,8 @@ static void after_its_window_kreach_leaves_where_it_is_asked_to_and_can(void **s
 /* Replaying a graph without the CUPTI that it was made under is an illegal memory access. */
 static void kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to(void **state)
 {
-    static const char *const options[] = { "duration=0.5,flush=0.05,finalize",
-                                           "duration=0.5,flush=0.05,finalize,graph-level" };
+    static const char *const options[] = { "duration=1,flush=0.05,finalize",
+                                           "duration=1,flush=0.05,finalize,graph-level" };
     char text[96];
 
     (void)state;
