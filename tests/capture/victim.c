@@ -8,6 +8,7 @@
  *   graph=N,K         N launches of a graph of K kernels
  *   steps=N,K         N times the same K kernels, a millisecond apart
  *   laps=N,MS         N ranges "lap I", each of MS milliseconds and one kernel
+ *   lapsoff=N,MS      such laps until nothing is recorded, N at most
  *   perlap=K          the next laps have K kernels each
  *   threads=T,N       T threads with N kernels each
  *   sleep=MS sync reload profstart profstop
@@ -230,11 +231,11 @@ static void storm(unsigned n)
 
 static unsigned per_lap = 1;
 
-static void laps(unsigned n, unsigned ms)
+static void laps(unsigned n, unsigned ms, bool until_shut)
 {
     char name[32];
 
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n && !(until_shut && !fake_records(false)); i++) {
         snprintf(name, sizeof name, "lap %u", i);
         fake_nvtx("push", name);
         kernels(per_lap, 7);
@@ -525,8 +526,8 @@ static void work(const char *op, unsigned n, unsigned each)
         threads(n, each);
     else if (!strcmp(op, "storm"))
         storm(n);
-    else if (!strcmp(op, "laps"))
-        laps(n, each);
+    else if (!strcmp(op, "laps") || !strcmp(op, "lapsoff"))
+        laps(n, each, !strcmp(op, "lapsoff"));
     else if (!strcmp(op, "windows"))
         windows(n);
     else if (!strcmp(op, "ranges"))
