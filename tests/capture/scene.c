@@ -1,5 +1,7 @@
 #include "scene.h"
 
+#include "../support/scratch.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -202,7 +204,7 @@ struct outcome *scene_run(const struct scene *scene)
     struct outcome *o = calloc(1, sizeof *o);
 
     clean_up_at_the_end();
-    snprintf(o->folder, sizeof o->folder, "/tmp/kreach-scene-XXXXXX");
+    snprintf(o->folder, sizeof o->folder, "%s/kreach-scene-XXXXXX", scratch_root());
     if (!mkdtemp(o->folder))
         abort();
     o->next = unfreed;

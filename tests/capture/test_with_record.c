@@ -1,4 +1,5 @@
 /* `kreach record` with the real libkreach.so, under the fake CUDA. */
+#include "../support/scratch.h"
 #include "kreach_read.h"
 
 #include <setjmp.h>
@@ -12,11 +13,12 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/kreach-with-record-XXXXXX";
+static char folder[64];
 
 static int make_folder(void **state)
 {
     (void)state;
+    snprintf(folder, sizeof folder, "%s/kreach-with-record-XXXXXX", scratch_root());
     return mkdtemp(folder) ? 0 : -1;
 }
 

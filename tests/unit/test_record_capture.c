@@ -17,10 +17,11 @@
 #include "cmd.h"
 #include "import.h"
 #include "mem.h"
+#include "scratch.h"
 
 enum { ARGS_MAX = 32 };
 
-static char scratch[] = "/tmp/kreach_capture.XXXXXX";
+static char scratch[64];
 
 static int enter_scratch(void **state)
 {
@@ -29,6 +30,7 @@ static int enter_scratch(void **state)
         return 0;
     unsetenv("KREACH_LIB");
     setenv("LD_LIBRARY_PATH", getenv("FAKE_LIB"), 1);
+    snprintf(scratch, sizeof scratch, "%s/kreach_capture.XXXXXX", scratch_root());
     return mkdtemp(scratch) && chdir(scratch) == 0 ? 0 : -1;
 }
 
