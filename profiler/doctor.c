@@ -10,6 +10,7 @@
 #include "mem.h"
 #include "probe.h"
 #include "record.h"
+#include "search_path.h"
 
 enum { TIMEOUT_MS = 10000, MAX_FINDINGS = 1024 };
 
@@ -153,24 +154,11 @@ static bool examine_rights(struct kr_doctor *d, struct kr_err *err)
                           "hardware counters are for administrators only; kreach needs none");
 }
 
-static bool is_on_path(const char *program)
-{
-    const char *path = getenv("PATH");
-
-    for (; path && *path;
-         path += path[strcspn(path, ":")] == ':' ? strcspn(path, ":") + 1 : strcspn(path, ":")) {
-        char candidate[PATH_MAX];
-
-        snprintf(candidate, sizeof candidate, "%.*s/%s", (int)strcspn(path, ":"), path, program);
-        if (access(candidate, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool examine_gnuplot(struct kr_doctor *d, struct kr_err *err)
 {
-    if (is_on_path("gnuplot"))
+    char path[PATH_MAX];
+
+    if (kr_search_path("gnuplot", path, sizeof path))
         return kr_doctor_find(d, KR_HEALTH_GOOD, "gnuplot", "", err, "found");
     return kr_doctor_find(d, KR_HEALTH_NOTE, "gnuplot", "apt install gnuplot-nox", err,
                           "not found: figures are written as scripts and data only");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "mem.h"
+#include "search_path.h"
 
 extern char **environ;
 
@@ -212,24 +213,6 @@ static int spawn_argv(const struct kr_record_plan *plan, char *const *argv, char
     return rc;
 }
 
-/* The path of a program that was found in a folder of PATH. */
-static void find_program(const char *name, char *path, size_t room)
-{
-    const char *folders = getenv("PATH");
-
-    snprintf(path, room, "%s", name);
-    if (strchr(name, '/'))
-        return;
-    while (folders && *folders) {
-        size_t len = strcspn(folders, ":");
-
-        snprintf(path, room, "%.*s%s%s", (int)len, folders, len ? "/" : "", name);
-        if (access(path, X_OK) == 0)
-            return;
-        folders += len + (folders[len] == ':');
-    }
-}
-
 /* A file of no known format is a script for the shell, as for execvp(3) and env(1). */
 static int spawn_script(const struct kr_record_plan *plan, char *const *env,
                         const struct kr_record_signals *s, pid_t *pid)
@@ -245,7 +228,8 @@ static int spawn_script(const struct kr_record_plan *plan, char *const *env,
     argv = kr_xcalloc(n + 2, sizeof *argv, &no_memory);
     if (!argv)
         return ENOMEM;
-    find_program(plan->argv[0], path, sizeof path);
+    if (strchr(plan->argv[0], '/') || !kr_search_path(plan->argv[0], path, sizeof path))
+        snprintf(path, sizeof path, "%s", plan->argv[0]);
     argv[0] = (char *)(uintptr_t) "/bin/sh";
     argv[1] = path;
     for (size_t i = 1; i < n; i++)
