@@ -8,8 +8,8 @@
 #define SCRATCH_BYTES (512ull << 20)
 
 /*
- * A folder in memory where there is room for it: behind a build, a disk may take half a minute to
- * make a file, and tests of what happens when would fail.
+ * A folder in memory where there is room for it. A disk that stands still for seconds holds up the
+ * recorder's thread, as it should; tests of what happens when would take that for a fault.
  */
 static inline const char *scratch_root(void)
 {

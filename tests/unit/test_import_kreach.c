@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "kreach_read.h"
+#include "build_read.h"
 #include "mem.h"
 
 static void a_kernel_is_read_with_all_that_is_known_of_it(void **state)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "import_kreach.h"
-#include "kreach_read.h"
+#include "build_read.h"
 #include "mem.h"
 
 /* A process under way: its kernel is described and has run once, for 5 ns. */

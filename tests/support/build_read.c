@@ -1,4 +1,4 @@
-#include "kreach_read.h"
+#include "build_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* What kreach_build wrote, read as a timeline, and its warnings. Any failure ends the test. */
-#ifndef KR_TEST_KREACH_READ_H
-#define KR_TEST_KREACH_READ_H
+#ifndef KR_TEST_BUILD_READ_H
+#define KR_TEST_BUILD_READ_H
 
 #include "kreach_build.h"
 #include "timeline.h"
