@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "import_kreach.h"
 #include "build_read.h"
+#include "import_kreach.h"
 #include "mem.h"
 
 /* A process under way: its kernel is described and has run once, for 5 ns. */
