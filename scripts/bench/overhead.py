@@ -98,14 +98,18 @@ SWITCHES = {
     "floor, as Proton": Column(AS_PROTON),
 }
 
-# Graphs, where other profilers were seen below libkreach: beside them, what they do otherwise.
-# by sessions: the kinds are on for a visit only, as theirs are.
-GRAPH_COLUMNS = {"floor, no peer kind": SWITCHES["floor, no peer kind"],
-                 "floor, as torch.profiler": Column(AS_TORCH),
-                 "floor, as torch.profiler, by sessions":
-                     Column(AS_TORCH.replace("flush=3600", "flush=0.5,range=steps,linger=0")),
-                 "floor, as Proton": Column(AS_PROTON),
-                 "torch device": Column(None, "device"), "proton": Column(None, "proton")}
+# Graphs, where recording costs most and other profilers were seen below libkreach: beside them, what
+# they do otherwise, and what may make it cheaper. by sessions: the kinds are on for a visit only,
+# as theirs are.
+GRAPH_COLUMNS = dict(
+    {name: SWITCHES[name] for name in (
+        "graph level", "attached, window never opens", "pinned host buffers",
+        "floor, no peer kind", "floor, kernels only", "floor, records of all calls",
+        "floor, as torch.profiler", "floor, as Proton")},
+    **{"floor, as torch.profiler, by sessions":
+       Column(AS_TORCH.replace("flush=3600", "flush=0.5,range=steps,linger=0")),
+       "torch device": Column(None, "device"), "torch full": Column(None, "full"),
+       "proton": Column(None, "proton")})
 
 
 def chosen(variable, things):
