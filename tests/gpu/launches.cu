@@ -7,6 +7,7 @@
  *   launches serve                           the same for each line "eager|graph N N N" on stdin
  *   launches many KERNELS                    replays until so many kernels have run
  *   launches soak WINDOWS                    NVTX ranges "window" of ten kernels each, and memory
+ *   launches copies COUNT                    so many copies of each way that one device knows
  *
  * Prints one JSON object for each. A round begins on all threads at once and is timed until the
  * last of them has launched its part (host) and until the GPU has done all of it (wall): one number
@@ -26,6 +27,7 @@
 #include <vector>
 
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <pthread.h>
 #include <sched.h>
@@ -312,6 +314,51 @@ static int soak(int windows)
     return 0;
 }
 
+#define DRIVER(name, types, ...)                                                                    \
+    do {                                                                                           \
+        int(*call_) types;                                                                         \
+        *(void **)&call_ = dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);                          \
+        if (!call_ || call_(__VA_ARGS__) != 0) {                                                   \
+            fprintf(stderr, "launches: %s failed\n", name);                                        \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* Within the device and to the host, by the calls for copies between devices too: from the device
+   to itself, and from one of its contexts to another. */
+static int copies(int count)
+{
+    const size_t bytes = 4096;
+    char host[4096] = { 0 };
+    char *from = nullptr;
+    char *to = nullptr;
+    void *first = nullptr;
+    void *second = nullptr;
+    void *popped = nullptr;
+    unsigned long long there = 0;
+
+    CHECK(cudaMalloc(&from, bytes));
+    CHECK(cudaMalloc(&to, bytes));
+    launch_tiny(nullptr);
+    DRIVER("cuCtxGetCurrent", (void **), &first);
+    DRIVER("cuCtxCreate_v2", (void **, unsigned, int), &second, 0, 0);
+    DRIVER("cuMemAlloc_v2", (unsigned long long *, size_t), &there, bytes);
+    DRIVER("cuCtxPopCurrent_v2", (void **), &popped);
+    for (int i = 0; i < count; i++) {
+        CHECK(cudaMemcpy(from, host, bytes, cudaMemcpyHostToDevice));
+        CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, nullptr));
+        CHECK(cudaMemcpyPeerAsync(to, 0, from, 0, bytes, nullptr));
+        DRIVER("cuMemcpyPeerAsync",
+               (unsigned long long, void *, unsigned long long, void *, size_t, void *), there,
+               second, (unsigned long long)(uintptr_t)from, first, bytes, nullptr);
+    }
+    CHECK(cudaDeviceSynchronize());
+    printf("{\"mode\": \"copies\", \"to device\": %d, \"within\": %d, \"to itself\": %d, "
+           "\"between contexts\": %d}\n",
+           count, count, count, count);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 5) {
@@ -328,7 +375,9 @@ int main(int argc, char **argv)
         return many(atol(argv[2]));
     if (argc == 3 && !strcmp(argv[1], "soak"))
         return soak(atoi(argv[2]));
+    if (argc == 3 && !strcmp(argv[1], "copies"))
+        return copies(atoi(argv[2]));
     fprintf(stderr, "usage: launches eager|graph THREADS KERNELS ROUNDS | serve | many KERNELS | "
-                    "soak N\n");
+                    "soak N | copies N\n");
     return 2;
 }

@@ -9,6 +9,7 @@
  *   window_costs waits                              finalize when no CUDA call follows
  *   window_costs windows same|other|context US N    short windows, how many kernels they record
  *   window_costs leave WORDS                        one finalize, and what runs after it
+ *   window_costs stays WORDS                        replays of a graph after the kinds went off
  *
  * Who shuts a window: the thread that launches, another one, or another one with a context.
  *
@@ -18,6 +19,10 @@
  * the call at whose end it happens: launch (the program, a kernel under way), idle (the program,
  * nothing under way), own (a thread of ours, nothing under way), driver (the same by
  * cuDriverGetVersion alone, as libkreach.so does), direct (no callback).
+ *
+ * WORDS of stays: what is under way when the kinds go off: idle (nothing), queued (replays that were
+ * launched before), launching (another thread replays without a pause); last (the kind for kernels
+ * goes off last, not first), one (it is the only one), made (the graph is made while recording).
  *
  * Prints JSON lines. Built by scripts/gpu-build with the finder of CUPTI from profiler/capture.
  */
@@ -747,6 +752,97 @@ static int leave(const char *words)
     return found != expected;
 }
 
+/* Nanoseconds a kernel of a graph: until its launch returns, and until the GPU is done. */
+static void measure_replays(const char *words, const char *state, cudaGraphExec_t graph)
+{
+    const int rounds = 40;
+    std::vector<double> host, wall;
+
+    CHECK(cudaDeviceSynchronize());
+    for (int i = 0; i < rounds; i++) {
+        const double start = now_ns();
+        launch_some(graph, 4);
+        host.push_back(now_ns() - start);
+        CHECK(cudaDeviceSynchronize());
+        wall.push_back(now_ns() - start);
+    }
+    std::sort(host.begin(), host.end());
+    std::sort(wall.begin(), wall.end());
+    const double n = 4.0 * graph_kernels;
+    printf("{\"case\": \"stays\", \"words\": \"%s\", \"state\": \"%s\", \"host_min_ns\": %.0f, "
+           "\"host_median_ns\": %.0f, \"wall_min_ns\": %.0f, \"wall_median_ns\": %.0f}\n",
+           words, state, host[0] / n, host[rounds / 2] / n, wall[0] / n, wall[rounds / 2] / n);
+    fflush(stdout);
+}
+
+static void kinds_off(bool kernels_last)
+{
+    if (!kernels_last)
+        CUPTI(cupti.disable(CUPTI_KIND_CONCURRENT_KERNEL));
+    for (const auto &kind : kinds) {
+        if (kind.kind != CUPTI_KIND_CONCURRENT_KERNEL)
+            CUPTI(cupti.disable(kind.kind));
+    }
+    CUPTI(cupti.disable(CUPTI_KIND_CONCURRENT_KERNEL));
+}
+
+/* Another thread of the program that replays a graph without a pause, eight launches ahead. */
+static std::thread replayer(cudaGraphExec_t graph, std::atomic<bool> *stop)
+{
+    return std::thread([graph, stop] {
+        while (!*stop) {
+            launch_some(graph, 8);
+            CHECK(cudaDeviceSynchronize());
+        }
+    });
+}
+
+static int stays(const char *words)
+{
+    cudaGraphExec_t graph = has(words, "made") ? nullptr : make_graph(nullptr);
+    std::atomic<bool> stop{ false };
+
+    if (graph)
+        measure_replays(words, "plain", graph);
+    subscribe();
+    CUPTI(cupti.register_callbacks(request, complete));
+    if (has(words, "one"))
+        CUPTI(cupti.enable(CUPTI_KIND_CONCURRENT_KERNEL));
+    else
+        enable_all();
+    if (!graph)
+        graph = make_graph(nullptr);
+    measure_replays(words, "recording", graph);
+    std::thread beside;
+    if (has(words, "launching"))
+        beside = replayer(graph, &stop);
+    if (has(words, "queued"))
+        launch_some(graph, 8);
+    usleep(has(words, "queued") ? 300 : 20000);
+    kinds_off(has(words, "last"));
+    usleep(20000);
+    stop = true;
+    if (beside.joinable())
+        beside.join();
+    measure_replays(words, "off", graph);
+    CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
+    measure_replays(words, "off, flushed", graph);
+    enable_all();
+    kinds_off(has(words, "last"));
+    measure_replays(words, "off again, nothing under way", graph);
+    enable_all();
+    launch_some(graph, 1);
+    CHECK(cudaDeviceSynchronize());
+    kinds_off(has(words, "last"));
+    measure_replays(words, "off again, one replay recorded", graph);
+    CUPTI(cupti.flush_all(CUPTI_FLUSH_FORCED));
+    measure_replays(words, "off, forced flush", graph);
+    measure_replays(words, "a new graph", make_graph(nullptr));
+    CUPTI(cupti.unsubscribe(subscriber));
+    measure_replays(words, "unsubscribed", graph);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int n_devices = 0;
@@ -769,9 +865,11 @@ int main(int argc, char **argv)
         return windows(argv[2], atoi(argv[3]), atoi(argv[4]));
     if (argc == 3 && !strcmp(argv[1], "leave"))
         return leave(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], "stays"))
+        return stays(argv[2]);
     fprintf(stderr,
             "usage: window_costs moves idle|busy|launching|graph N | launches N | inflight | "
             "finalize direct|exit eager|graph N | waits | windows same|other|context US N | "
-            "leave WORDS\n");
+            "leave WORDS | stays WORDS\n");
     return 2;
 }

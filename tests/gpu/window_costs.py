@@ -35,6 +35,9 @@ CASES += [["leave", words] for words in (
     "eager,graph,own", "eager,graph,after,beside,own", "eager,after,beside,drained,launch",
     "eager,graph,after,driver", "eager,graph,after,drained,driver",
     "eager,graph,after,beside,driver", "eager,after,drained,beside,driver")]
+CASES += [["stays", words] for words in (
+    "idle", "queued", "launching", "idle,made", "queued,made", "launching,made", "launching,last",
+    "launching,one", "idle,one", "launching,last,made")]
 
 
 def build(folder):
