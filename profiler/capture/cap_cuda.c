@@ -40,6 +40,13 @@ int cap_cuda_version(void)
     return CALL("cuDriverGetVersion", (int *), &version) == 0 ? version : 0;
 }
 
+uint32_t cap_cuda_device_count(void)
+{
+    int count = 0;
+
+    return CALL("cuDeviceGetCount", (int *), &count) == 0 && count > 0 ? (uint32_t)count : 0;
+}
+
 static uint32_t attribute(int device, enum attribute which)
 {
     int value = 0;

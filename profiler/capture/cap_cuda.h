@@ -17,6 +17,12 @@ struct cap_device {
 /** Version of the driver's CUDA as cuDriverGetVersion tells it (13000), 0 = unknown. */
 int cap_cuda_version(void);
 
+/**
+ * How many devices this process may use; 0 = the driver does not say, such as within cuInit. Not in
+ * callbacks.
+ */
+uint32_t cap_cuda_device_count(void);
+
 /** Describes a device by its ordinal; false when the driver does not know. Not in callbacks. */
 bool cap_cuda_device(uint32_t ordinal, struct cap_device *out);
 

@@ -40,7 +40,7 @@ static const struct option {
     { "yield", FLAG, offsetof(struct cap_opts, yield), 0, 0 },
     { "plain", FLAG, offsetof(struct cap_opts, plain), 0, 0 },
     { "kernels-only", FLAG, offsetof(struct cap_opts, kernels_only), 0, 0 },
-    { "no-peers", FLAG, offsetof(struct cap_opts, no_peers), 0, 0 },
+    { "peers", FLAG, offsetof(struct cap_opts, peers), 0, 0 },
     { "all-calls", FLAG, offsetof(struct cap_opts, all_calls), 0, 0 },
     { "ticks", FLAG, offsetof(struct cap_opts, ticks), 0, 0 },
     { "own-ids", FLAG, offsetof(struct cap_opts, own_ids), 0, 0 },

@@ -46,7 +46,7 @@ struct cap_opts {
     bool plain;        /* no CUPTI at all: NVTX ranges only, for true step times */
     bool floor;        /* benchmark: enable CUPTI, throw all records away undecoded */
     bool kernels_only; /* benchmark: no memcpy and memset records */
-    bool no_peers;     /* no records of copies between devices: one device makes none */
+    bool peers;        /* records of copies between devices where there is one device, too */
     bool all_calls;    /* benchmark: records of all calls and of CUPTI's own work too */
     bool ticks;        /* benchmark, with floor: CUPTI reads the processor's counter, not a clock */
     bool own_ids;      /* benchmark: CUPTI's numbers for threads */
@@ -61,7 +61,7 @@ struct cap_opts {
  * linger=SECONDS, cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level,
  * nvtx, calibrate, profiler-api, finalize, yield, plain, verbose; for CUPTI's own memory
  * device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed; and to find out
- * what costs, no-peers, kernels-only, floor, all-calls, ticks, own-ids. "\," stands for a comma
+ * what costs, peers, kernels-only, floor, all-calls, ticks, own-ids. "\," stands for a comma
  * inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);

@@ -71,7 +71,10 @@ struct cap_session {
     uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up */
     uint64_t opened_mono_ns;           /* MONOTONIC, when recording began */
     int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading; worker */
-    bool delay_over;                   /* worker only, like the next */
+    _Atomic uint32_t one_device;       /* 1 = the process may use one, which copies to no other */
+    uint64_t count_devices_ns;         /* MONOTONIC, when to ask again; 0 = at once; worker only */
+    uint64_t count_pause_ns;           /* until the time after that; worker only, like the next */
+    bool delay_over;
     bool device_warned;                /* said that CUPTI's device buffers are nearly full */
     bool drops_unknown;                /* CUPTI's counter failed once; said so */
 
@@ -119,6 +122,13 @@ bool cap_callbacks_open(struct cap_session *s);
 int cap_kinds_enable(struct cap_session *s);
 /** Switches them off. What follows is not plain time: launches stay slower, see cap_detach.h. */
 void cap_kinds_disable(struct cap_session *s);
+
+/**
+ * Leaves the records of copies between devices out once the driver says that there is one device.
+ * Worker only. Calls CUPTI.
+ * @return how long until it has to be called again [ns]
+ */
+uint64_t cap_kinds_fit_devices(struct cap_session *s, uint64_t now_ns);
 
 /** Another client switched a kind off: on again, if it is recorded now. Any thread. */
 void cap_kinds_keep(struct cap_session *s, uint32_t kind);

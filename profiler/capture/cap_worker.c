@@ -16,6 +16,8 @@
 
 #define CLOCK_ATTEMPTS 5
 #define NEVER_NS       3600000000000ULL
+#define LATE_NS_MAX    1000000000ULL /* for launches to end that began before a window did */
+#define LATE_PAUSE_NS  2000000ULL
 
 /* Stays out of the way until the process is gone: another thread has taken the recorder. */
 static void park(struct cap_session *s)
@@ -231,6 +233,32 @@ static void force_buffers(struct cap_session *s)
     cap_recorder_lost(&s->recorder, KREACH_LOST_TAKEOVER, 0, 0, detail);
 }
 
+static void take_complete(struct cap_session *s)
+{
+    enter_cupti(s);
+    cap_cuda_synchronize(s->exit_context, s->recorder.devices, s->recorder.n_devices);
+    leave_cupti(s);
+    flush_cupti(s, CUPTI_FLUSH_COMPLETE);
+    take_buffers(s, KREACH_LOST_ZERO_TIME);
+}
+
+/*
+ * The program goes on, and a launch that was under way when the kinds went off is recorded whole:
+ * of a graph that takes a millisecond, or more. Nobody waits for us, unless the program ends.
+ */
+static void take_late(struct cap_session *s)
+{
+    const uint64_t until_ns = cap_now_ns() + LATE_NS_MAX;
+
+    while (cap_pool_outstanding(&s->pool) > 0 && cap_now_ns() < until_ns) {
+        const uint32_t ticket = cap_wake_ticket(&s->wake);
+        if (atomic_load(&s->end_asked))
+            return;
+        cap_wake_wait(&s->wake, ticket, LATE_PAUSE_NS);
+        take_complete(s);
+    }
+}
+
 /* What CUPTI still has. A flush can block where the GPU was never used: CUPTI then asked nothing.
  */
 static void take_the_rest(struct cap_session *s)
@@ -238,11 +266,9 @@ static void take_the_rest(struct cap_session *s)
     enum kreach_loss untimed = KREACH_LOST_ZERO_TIME;
 
     if (atomic_load(&s->taken_over_ns) == 0) {
-        enter_cupti(s);
-        cap_cuda_synchronize(s->exit_context, s->recorder.devices, s->recorder.n_devices);
-        leave_cupti(s);
-        flush_cupti(s, CUPTI_FLUSH_COMPLETE);
-        take_buffers(s, untimed);
+        take_complete(s);
+        if (s->end == KREACH_END_WINDOW)
+            take_late(s);
         if (cap_pool_outstanding(&s->pool) > 0) {
             /* What the flush before did not give is not complete: CUPTI may still get its times. */
             force_buffers(s);
@@ -323,12 +349,13 @@ static uint64_t step_window(struct cap_session *s, uint64_t now_ns)
     if (s->opts.plain)
         return NEVER_NS;
     enter_cupti(s);
-    const uint64_t wait_ns = cap_window_step(s, now_ns);
+    const uint64_t window_ns = cap_window_step(s, now_ns);
     cap_calibrate_move(s);
+    const uint64_t devices_ns = cap_kinds_fit_devices(s, now_ns);
     leave_cupti(s);
     cap_window_note(s);
     cap_calibrate_note(s);
-    return wait_ns;
+    return window_ns < devices_ns ? window_ns : devices_ns;
 }
 
 void *cap_worker_main(void *session)

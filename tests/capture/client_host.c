@@ -22,7 +22,7 @@ int main(int argc, char **argv)
     }
     if (argc > 2 && cuInit(0) != 0)
         return 102;
-    if (argc > 2 && strcmp(argv[2], "refused") == 0 && fake_records(false))
+    if (argc > 2 && strcmp(argv[2], "refused") == 0 && fake_records(0))
         return 100;
     return begin();
 }

@@ -84,27 +84,50 @@ static void nothing_but_device_records_is_enabled_by_default(void **state)
 }
 
 /* In a window that shuts and opens again too. */
-static void copies_between_devices_can_be_left_out_alone(void **state)
+static void kinds_that_are_left_out_stay_out(void **state)
 {
     static const struct {
-        const char *options;
+        const char *fake, *options, *begin;
         uint64_t copies, sets;
-    } cases[] = { { "range=r,linger=0", 2 * (5 + 3), 2 * 4 },
-                  { "range=r,linger=0,no-peers", 2 * 5, 2 * 4 },
-                  { "range=r,linger=0,kernels-only", 0, 0 } };
+    } cases[] = { { "gpus=2", "range=r,linger=0", "push=r", 2 * (5 + 3), 2 * 4 },
+                  { "gpus=1", "range=r,linger=0", "push=r nopeers", 2 * 5, 2 * 4 },
+                  { "gpus=1", "range=r,linger=0,peers", "push=r", 2 * (5 + 3), 2 * 4 },
+                  { "gpus=2", "range=r,linger=0,kernels-only", "push=r", 0, 0 } };
+    char ops[256];
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(ops, sizeof ops,
+                 "init %s kernels=10 copies=5 peers=3 sets=4 sync pop shut "
+                 "push=r kernels=10 copies=5 peers=3 sets=4 sync pop shut return=0",
+                 cases[i].begin);
         struct outcome *o = scene_run(&(struct scene){
-            .options = cases[i].options,
-            .ops = "init push=r kernels=10 copies=5 peers=3 sets=4 sync pop shut "
-                   "push=r kernels=10 copies=5 peers=3 sets=4 sync pop shut return=0" });
+            .fake = cases[i].fake, .options = cases[i].options, .ops = ops });
 
         assert_true(scene_exited(o, 0));
         assert_int_equal(scene_file(o)->kernels, 20);
         assert_int_equal(scene_file(o)->memcpys, cases[i].copies);
         assert_int_equal(scene_file(o)->memsets, cases[i].sets);
         assert_int_equal(scene_file(o)->n_lost, 0);
+        scene_free(o);
+    }
+}
+
+/* One device copies to none, and that kind of records slows graphs down (docs/performance.md). */
+static void copies_between_devices_are_left_out_where_there_is_one(void **state)
+{
+    static const char *const fakes[] = { "gpus=1", "gpus=1,version=22", "gpus=1,bare=1" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof fakes / sizeof *fakes; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .fake = fakes[i], .ops = "init nopeers kernels=10 copies=5 peers=3 sets=4 return=0" });
+
+        assert_true(scene_exited(o, 0));
+        assert_string_equal(o->stderr_text, "");
+        assert_int_equal(scene_file(o)->kernels, 10);
+        assert_int_equal(scene_file(o)->memcpys, 5);
+        assert_int_equal(scene_file(o)->memsets, 4);
         scene_free(o);
     }
 }
@@ -352,7 +375,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_says_what_happened),
         cmocka_unit_test(nothing_but_device_records_is_enabled_by_default),
-        cmocka_unit_test(copies_between_devices_can_be_left_out_alone),
+        cmocka_unit_test(kinds_that_are_left_out_stay_out),
+        cmocka_unit_test(copies_between_devices_are_left_out_where_there_is_one),
         cmocka_unit_test(records_of_all_calls_are_on_inside_a_window_only),
         cmocka_unit_test(records_without_times_are_counted_for_their_device),
         cmocka_unit_test(work_of_no_duration_is_kept),

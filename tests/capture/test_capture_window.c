@@ -101,6 +101,32 @@ static void recording_stops_after_the_asked_number_of_equal_steps(void **state)
     scene_free(o);
 }
 
+/* A launch of a graph that is under way when the kinds go off is recorded whole, some time later. */
+static void launches_that_a_window_cuts_through_are_waited_for(void **state)
+{
+    static const struct {
+        const char *ops;
+        uint64_t kernels, unfinished;
+    } cases[] = { { "init us=300000 kernels=4 us=0 shut recorded=4 return=0", 4, 0 },
+                  { "init us=3000000 kernels=4 us=0 shut return=0", 0, 4 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(&(struct scene){
+            .fake = "nosync=1", .options = "duration=1,flush=0.05", .ops = cases[i].ops });
+        struct read_file *f = scene_file(o);
+        bool present = false;
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->end, KREACH_END_WINDOW);
+        assert_int_equal(f->kernels, cases[i].kernels);
+        assert_int_equal(kreach_read_lost(f, KREACH_LOST_UNFINISHED, &present),
+                         cases[i].unfinished);
+        assert_int_equal(f->n_lost, cases[i].unfinished > 0);
+        scene_free(o);
+    }
+}
+
 /* Row 33: after the window nothing of ours is left in the way of others, or of the program. */
 static void after_its_window_kreach_lets_go_of_cupti(void **state)
 {
@@ -545,6 +571,7 @@ int main(void)
         cmocka_unit_test(an_opening_cancels_a_shutting_that_has_not_begun),
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
+        cmocka_unit_test(launches_that_a_window_cuts_through_are_waited_for),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
         cmocka_unit_test(kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to),

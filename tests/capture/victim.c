@@ -13,6 +13,7 @@
  *   threads=T,N       T threads with N kernels each
  *   sleep=MS sync reload profstart profstop
  *   open shut         waits until kernels are recorded; until nothing is
+ *   nopeers           waits until work is recorded, and copies between devices are not
  *   recorded=N        waits until that many kernels are in its own recording, and promised
  *   ready             makes a file "ready" in the current folder
  *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
@@ -36,6 +37,7 @@
  *   exit=S _exit=S _Exit=S quick_exit=S return=S kill=SIGNAL abort hang daemon
  * It prints nothing but errors.
  */
+#include "cupti_abi.h"
 #include "fake_cuda.h"
 #include "fake_nvtx.h"
 #include "kreach_format.h"
@@ -56,7 +58,6 @@
 #include <unistd.h>
 
 #ifdef RIVAL
-#include "cupti_abi.h"
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete);
 int cuptiActivityDisable(uint32_t kind);
 int cuptiActivityEnable(uint32_t kind);
@@ -235,7 +236,7 @@ static void laps(unsigned n, unsigned ms, bool until_shut)
 {
     char name[32];
 
-    for (unsigned i = 0; i < n && !(until_shut && !fake_records(false)); i++) {
+    for (unsigned i = 0; i < n && !(until_shut && !fake_records(0)); i++) {
         snprintf(name, sizeof name, "lap %u", i);
         fake_nvtx("push", name);
         kernels(per_lap, 7);
@@ -389,12 +390,20 @@ static bool has_recorded(unsigned n)
            file.totals[KREACH_TOTAL_KERNELS] >= n;
 }
 
+static bool is_so(const char *op, unsigned n)
+{
+    if (!strcmp(op, "open"))
+        return fake_records(CUPTI_KIND_CONCURRENT_KERNEL);
+    if (!strcmp(op, "nopeers"))
+        return fake_records(0) && !fake_records(CUPTI_KIND_MEMCPY2);
+    return !strcmp(op, "shut") ? !fake_records(0) : has_recorded(n);
+}
+
 /* How far recording has come decides what comes next, however busy the machine is. */
 static void wait_for_recording(const char *op, unsigned n)
 {
     for (unsigned ms = 0; ms < WAIT_MS_MAX; ms++) {
-        if (!strcmp(op, "open") ? fake_records(true)
-                                : (!strcmp(op, "shut") ? !fake_records(false) : has_recorded(n)))
+        if (is_so(op, n))
             return;
         usleep(1000);
     }
@@ -502,7 +511,8 @@ static void wait_a_bit(const char *op, unsigned n)
         cuCtxSynchronize();
     else if (!strcmp(op, "kill"))
         raise((int)n);
-    else if (!strcmp(op, "open") || !strcmp(op, "shut") || !strcmp(op, "recorded"))
+    else if (!strcmp(op, "open") || !strcmp(op, "shut") || !strcmp(op, "nopeers") ||
+             !strcmp(op, "recorded"))
         wait_for_recording(op, n);
     else if (!strcmp(op, "ready"))
         close(open("ready", O_WRONLY | O_CREAT, 0666));

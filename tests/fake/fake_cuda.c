@@ -23,7 +23,7 @@ static char names[NAMES][NAME_BYTES];
 static unsigned generation;
 static pid_t initialised_by;
 static pthread_once_t launched_before = PTHREAD_ONCE_INIT;
-static atomic_bool is_down;
+static atomic_bool is_up, is_down;
 
 static uint64_t now_ns(void)
 {
@@ -87,6 +87,7 @@ int cuInit(unsigned flags)
         if (start)
             start();
     }
+    is_up = true;
     return 0;
 }
 
@@ -105,7 +106,7 @@ int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count)
 {
     *count = (int)fake_setting("gpus", DEVICES);
-    return 0;
+    return is_up ? 0 : 3;
 }
 
 int cuDeviceGet(int *device, int ordinal);
@@ -283,9 +284,9 @@ void fake_profiler(bool start)
         t->profiler(start);
 }
 
-bool fake_records(bool kernels)
+bool fake_records(uint32_t kind)
 {
     const struct fake_tracer *t = atomic_load(&tracer);
 
-    return t && t->records(kernels);
+    return t && t->records(kind);
 }

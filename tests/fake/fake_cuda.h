@@ -5,7 +5,7 @@
  *
  * The environment variable FAKE is a comma-separated list of settings, "key=number" or "key=text",
  * read by both libraries. Those of this one: init=R cuInit fails, driver=N its version, gpus=N how
- * many there are, mig=1 all devices are MIG instances, nosync=1 waiting for the device fails at
+ * many there are (it tells once cuInit is over), mig=1 all devices are MIG instances, nosync=1 waiting for the device fails at
  * once, as after an illegal access, early=1 at exit CUDA goes down before whatever was registered
  * up to its first launch, truth=1 a file "truth" in the current folder gets a line for each kernel,
  * copy and memset.
@@ -49,8 +49,8 @@ void fake_reload_modules(void);
 /** cudaProfilerStart and cudaProfilerStop. */
 void fake_profiler(bool start);
 
-/** True while CUPTI records kernels, or with kernels false: anything. */
-bool fake_records(bool kernels);
+/** True while CUPTI makes records of a kind, or with 0: of any. */
+bool fake_records(uint32_t kind);
 
 /** A setting's number, or `otherwise` when FAKE does not name it. */
 long fake_setting(const char *key, long otherwise);
@@ -63,7 +63,7 @@ struct fake_tracer {
     void (*launched)(const struct fake_work *work);
     void (*profiler)(bool start);
     void (*version_asked)(void); /* cuDriverGetVersion ends */
-    bool (*records)(bool kernels);
+    bool (*records)(uint32_t kind);
 };
 void fake_set_tracer(const struct fake_tracer *tracer);
 

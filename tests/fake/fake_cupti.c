@@ -484,13 +484,13 @@ static void profiler(bool start)
                                  &call_at_exit);
 }
 
-static bool records(bool kernels)
+static bool records(uint32_t which)
 {
     bool on = false;
 
     acquire("a question of the test");
     for (uint32_t kind = 0; kind < KINDS; kind++)
-        on |= enabled[kind] && (!kernels || kind == CUPTI_KIND_CONCURRENT_KERNEL);
+        on |= enabled[kind] && (which == 0 || kind == which);
     release();
     return on;
 }
