@@ -15,6 +15,7 @@
  *   open shut         waits until kernels are recorded; until nothing is
  *   nopeers           waits until work is recorded, and copies between devices are not
  *   recorded=N        waits until that many kernels are in its own recording, and promised
+ *   closed            waits until its recording is no longer open: a window is over, and written
  *   ready             makes a file "ready" in the current folder
  *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
  *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
@@ -396,6 +397,10 @@ static bool is_so(const char *op, unsigned n)
         return fake_records(CUPTI_KIND_CONCURRENT_KERNEL);
     if (!strcmp(op, "nopeers"))
         return fake_records(0) && !fake_records(CUPTI_KIND_MEMCPY2);
+    if (!strcmp(op, "closed")) {
+        char path[4096];
+        return find_part(2, path, sizeof path) == 0;
+    }
     return !strcmp(op, "shut") ? !fake_records(0) : has_recorded(n);
 }
 
@@ -512,7 +517,7 @@ static void wait_a_bit(const char *op, unsigned n)
     else if (!strcmp(op, "kill"))
         raise((int)n);
     else if (!strcmp(op, "open") || !strcmp(op, "shut") || !strcmp(op, "nopeers") ||
-             !strcmp(op, "recorded"))
+             !strcmp(op, "closed") || !strcmp(op, "recorded"))
         wait_for_recording(op, n);
     else if (!strcmp(op, "ready"))
         close(open("ready", O_WRONLY | O_CREAT, 0666));
