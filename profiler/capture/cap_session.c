@@ -206,8 +206,9 @@ void cap_kinds_disable(struct cap_session *s)
 /*
  * With this kind a kernel of a graph takes the launching thread 70 to 90 ns longer, though no copy
  * is made (H200, CUPTI 13.0, docs/performance.md); copies of one device to itself, between contexts
- * too, are records of the other kind. cuInit calls us before the driver can count: so it is on until
- * the worker knows. A window that opens at this very moment may have it on still, which does no harm.
+ * too, are records of the other kind. cuInit calls us before the driver can count: so it is on
+ * until the worker knows. A window that opens at this very moment may have it on still, which does
+ * no harm.
  */
 uint64_t cap_kinds_fit_devices(struct cap_session *s, uint64_t now_ns)
 {

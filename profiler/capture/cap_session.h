@@ -75,8 +75,8 @@ struct cap_session {
     uint64_t count_devices_ns;         /* MONOTONIC, when to ask again; 0 = at once; worker only */
     uint64_t count_pause_ns;           /* until the time after that; worker only, like the next */
     bool delay_over;
-    bool device_warned;                /* said that CUPTI's device buffers are nearly full */
-    bool drops_unknown;                /* CUPTI's counter failed once; said so */
+    bool device_warned; /* said that CUPTI's device buffers are nearly full */
+    bool drops_unknown; /* CUPTI's counter failed once; said so */
 
     _Atomic uint32_t foreign_on; /* 1 = another client registered its callbacks, not finished */
     _Atomic(cupti_complete_fn *) foreign_complete; /* of a client that took the buffers */

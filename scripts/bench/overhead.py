@@ -58,14 +58,14 @@ LIBTORCH_ROWS = {"libtorch_mlp_inference": Row("mlp {}", 40, 5)}
 
 # What other profilers ask of CUPTI where it differs from the floor (docs/performance.md says where
 # that was read). Each lets records pile up until its session ends.
-AS_TORCH = ("floor,no-peers,all-calls,ticks,own-ids,one-buffer,unzeroed,buffer=4096,cap=2048,"
+AS_TORCH = ("floor,all-calls,ticks,own-ids,one-buffer,unzeroed,buffer=4096,cap=2048,"
             "flush=3600")
 AS_PROTON = "floor,kernels-only,own-ids,unzeroed,buffer=65536,cap=2048,flush=3600"
 
 # One at a time, against "kreach" and "floor". KREACH_SWITCHES="NAME;NAME" chooses some.
 SWITCHES = {
     "kernels only": Column("kernels-only"),
-    "no peer kind": Column("no-peers"),
+    "copies between devices too": Column("peers"),
     "no subscription (yield)": Column("yield"),
     "pinned host buffers": Column("pinned"),
     "one buffer for all threads": Column("one-buffer"),
@@ -88,7 +88,7 @@ SWITCHES = {
     "floor, CUPTI zeroes buffers": Column("floor,unzeroed"),
     "floor, kernels only": Column("floor,kernels-only"),
     "floor, flush each 5 s": Column("floor,flush=5"),
-    "floor, no peer kind": Column("floor,no-peers"),
+    "floor, copies between devices too": Column("floor,peers"),
     "floor, records of all calls": Column("floor,all-calls"),
     "floor, times by a counter": Column("floor,ticks"),
     "floor, CUPTI's thread ids": Column("floor,own-ids"),
@@ -104,7 +104,7 @@ SWITCHES = {
 GRAPH_COLUMNS = dict(
     {name: SWITCHES[name] for name in (
         "graph level", "attached, window never opens", "pinned host buffers",
-        "floor, no peer kind", "floor, kernels only", "floor, records of all calls",
+        "floor, copies between devices too", "floor, kernels only", "floor, records of all calls",
         "floor, as torch.profiler", "floor, as Proton")},
     **{"floor, as torch.profiler, by sessions":
        Column(AS_TORCH.replace("flush=3600", "flush=0.5,range=steps,linger=0")),
@@ -310,8 +310,8 @@ def measure_models(tools, limit_s):
 def measure_graphs(tools, limit_s):
     rows = {"decode_graph": MODEL_ROWS["decode_graph"],
             "python, graph, 1 thread": PYTHON_LAUNCHES["python, graph, 1 thread"]}
-    return Trial(python_agent(tools, ["decode_graph"]), dict(OURS, **GRAPH_COLUMNS), rows, limit_s,
-                 6).run()
+    columns = dict(OURS, **chosen("KREACH_SWITCHES", GRAPH_COLUMNS))
+    return Trial(python_agent(tools, ["decode_graph"]), columns, rows, limit_s, 6).run()
 
 
 def measure_libtorch(tools, limit_s):
