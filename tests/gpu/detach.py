@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What a recording whose window is over leaves behind: times of launches by state, interleaved.
 
-Usage: tests/gpu/detach.py TOOLS [RESULT.json]     TOOLS: the folder that scripts/gpu-build filled
+Usage: tests/gpu/detach.py TOOLS [RESULT.json [eager|graph]]
+TOOLS: the folder that scripts/gpu-build filled
 
 States: plain; over (the window ended, CUPTI stays); leaving (it ended and CUPTI was asked to leave,
 which kreach does not do where it saw graphs). Times are nanoseconds a kernel: host until the last
@@ -55,7 +56,7 @@ def launch(tools, work, state):
 def main():
     tools = harness.Tools(sys.argv[1])
     results = []
-    for work in WORK:
+    for work in sys.argv[3:] or WORK:
         for _ in range(TURNS):
             for state in STATES:
                 if harness.left_s() < 0:
