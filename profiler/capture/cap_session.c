@@ -188,7 +188,7 @@ void cap_kinds_keep(struct cap_session *s, uint32_t kind)
     }
 }
 
-void cap_kinds_disable(struct cap_session *s)
+static void switch_kinds_off(struct cap_session *s)
 {
     static const uint32_t kinds[] = { CUPTI_KIND_CONCURRENT_KERNEL, CUPTI_KIND_MEMCPY,
                                       CUPTI_KIND_MEMCPY2, CUPTI_KIND_MEMSET,
@@ -197,6 +197,23 @@ void cap_kinds_disable(struct cap_session *s)
 
     for (size_t i = 0; i < n; i++)
         s->cupti.disable(kinds[i]);
+}
+
+/*
+ * What went on before there was a context does not go off for graphs: CUPTI 13.0 goes on recording
+ * their kernels, at the full cost, until it has been switched on and off once more (H200,
+ * tests/gpu/window_costs.cu, case stays, word early).
+ */
+void cap_kinds_disable(struct cap_session *s)
+{
+    uint32_t kinds[KINDS_MAX];
+
+    switch_kinds_off(s);
+    if (atomic_exchange(&s->kinds_early, 0) != 0) {
+        for (size_t i = kinds_of(s, kinds); i > 0; i--)
+            s->cupti.enable(kinds[i - 1]);
+        switch_kinds_off(s);
+    }
     for (size_t i = 0; s->opts.all_calls && i < CAP_COUNT(host_kinds); i++)
         s->cupti.disable(host_kinds[i]);
     if (s->opts.launches)
@@ -312,8 +329,10 @@ static bool start_recording(struct cap_session *s)
     s->opened_mono_ns = s->ready_ns;
     atomic_store(&s->window, shut ? CAP_SHUT : CAP_OPEN);
     atomic_store(&s->window_wanted, !shut);
-    if (result == CUPTI_OK && !shut && !foreign)
+    if (result == CUPTI_OK && !shut && !foreign) {
+        atomic_store(&s->kinds_early, s->sections == 0);
         result = cap_kinds_enable(s);
+    }
     if (result != CUPTI_OK) {
         cap_kinds_disable(s); /* those before the one that was refused */
         fail(s, "CUPTI refused to record", cap_cupti_explain(result).text);

@@ -101,7 +101,34 @@ static void recording_stops_after_the_asked_number_of_equal_steps(void **state)
     scene_free(o);
 }
 
-/* A launch of a graph that is under way when the kinds go off is recorded whole, some time later. */
+/* CUPTI keeps a kind on for graphs that it was switched on for before there was a context. */
+static void graphs_are_left_alone_when_their_window_is_over(void **state)
+{
+    static const struct {
+        const char *options, *ops;
+        uint64_t kernels;
+    } cases[] = {
+        { "duration=1,flush=0.05", "init graph=2,10 shut graph=3,10 sync return=0", 20 },
+        { "duration=1,flush=0.05,yield", "init graph=2,10 shut graph=3,10 sync return=0", 20 },
+        { "delay=0.1,duration=1,flush=0.05", "init open graph=2,10 shut graph=3,10 return=0", 20 },
+        { "range=r,linger=0", "push=r init graph=2,10 pop sync shut graph=3,10 return=0", 20 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .options = cases[i].options, .ops = cases[i].ops });
+
+        assert_true(scene_exited(o, 0));
+        assert_null(strstr(o->stderr_text, "victim:"));
+        assert_int_equal(scene_file(o)->kernels, cases[i].kernels);
+        assert_int_equal(scene_file(o)->n_lost, 0);
+        scene_free(o);
+    }
+}
+
+/* A launch of a graph that is under way when the kinds go off is recorded whole, some time later.
+ */
 static void launches_that_a_window_cuts_through_are_waited_for(void **state)
 {
     static const struct {
@@ -572,6 +599,7 @@ int main(void)
         cmocka_unit_test(an_opening_cancels_a_shutting_that_has_not_begun),
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
+        cmocka_unit_test(graphs_are_left_alone_when_their_window_is_over),
         cmocka_unit_test(launches_that_a_window_cuts_through_are_waited_for),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),

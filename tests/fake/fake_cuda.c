@@ -239,6 +239,11 @@ static void before_first_launch(void)
         atexit(go_down);
 }
 
+bool fake_cuda_is_up(void)
+{
+    return is_up;
+}
+
 bool fake_cuda_is_down(void)
 {
     return is_down;

@@ -34,6 +34,9 @@
  *   clock_ms=N           its clock, and all times, are that much later than REALTIME
  *   settle=N             the first N readings of its clock are an hour off
  *
+ * Kernels of graphs stay recorded when their kind goes off that went on within cuInit, until it has
+ * been on and off once more, as CUPTI 13.0 was seen to do.
+ *
  * cuptiFinalize while a flush is under way ends the process with a message: there it crashes.
  *
  * One internal lock is held during every call and every callback, and a callback that calls back
@@ -73,6 +76,8 @@ struct subscriber {
 static pthread_mutex_t lock;
 static bool enabled[KINDS];
 static atomic_bool switched_off; /* a kind was, once */
+static bool graphs_seen;
+static bool early; /* kernels went on within cuInit, and not anew since */
 static bool api_enabled[2][1024];
 static bool calls_refused[2]; /* a kind of call that was switched off whole: single ones stay off */
 static cupti_request_fn *request;
@@ -433,11 +438,12 @@ static void put_noise(void)
 static void launched(const struct fake_work *w)
 {
     acquire("launch");
+    graphs_seen |= w->what == FAKE_GRAPH;
     const bool recorded = request && enabled[CUPTI_KIND_CONCURRENT_KERNEL];
     if (request && !deaf) {
         if (w->what == FAKE_KERNEL && enabled[CUPTI_KIND_CONCURRENT_KERNEL])
             put_kernel(w, 0, w->start_ns);
-        else if (w->what == FAKE_GRAPH && enabled[CUPTI_KIND_CONCURRENT_KERNEL])
+        else if (w->what == FAKE_GRAPH && (enabled[CUPTI_KIND_CONCURRENT_KERNEL] || early))
             put_graph(w);
         else if (w->what == FAKE_MEMCPY && enabled[CUPTI_KIND_MEMCPY])
             put_copy(w);
@@ -491,6 +497,7 @@ static bool records(uint32_t which)
     acquire("a question of the test");
     for (uint32_t kind = 0; kind < KINDS; kind++)
         on |= enabled[kind] && (which == 0 || kind == which);
+    on |= early && graphs_seen && (which == 0 || which == CUPTI_KIND_CONCURRENT_KERNEL);
     release();
     return on;
 }
@@ -597,6 +604,8 @@ int cuptiActivityEnable(uint32_t kind)
         want_bare("records of calls");
     acquire("Enable");
     move_slowly(true);
+    if (kind == CUPTI_KIND_CONCURRENT_KERNEL && !enabled[kind])
+        early = !fake_cuda_is_up();
     if (kind < KINDS)
         enabled[kind] = true;
     refuse_calls(kind, false);
@@ -627,6 +636,7 @@ int cuptiActivityDisable(uint32_t kind)
 {
     acquire("Disable");
     move_slowly(false);
+    early &= kind != CUPTI_KIND_CONCURRENT_KERNEL || fake_cuda_is_up();
     if (kind < KINDS)
         enabled[kind] = false;
     refuse_calls(kind, true);
@@ -787,6 +797,7 @@ int cuptiFinalize(void)
         return (int)fake_setting("stays", 0);
     acquire("Finalize");
     memset(enabled, 0, sizeof enabled);
+    early = false;
     request = NULL;
     complete = NULL;
     subscribed = false;

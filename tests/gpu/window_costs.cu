@@ -22,7 +22,9 @@
  *
  * WORDS of stays: what is under way when the kinds go off: idle (nothing), queued (replays that were
  * launched before), launching (another thread replays without a pause); last (the kind for kernels
- * goes off last, not first), one (it is the only one), made (the graph is made while recording).
+ * goes off last, not first), twice (first and last), one (it is the only one), made (the graph is
+ * made while recording), other (a thread without a context does it), flush (right after a flush),
+ * early (the kinds went on before there was a context), stream (replays on a stream of their own).
  *
  * Prints JSON lines. Built by scripts/gpu-build with the finder of CUPTI from profiler/capture.
  */
@@ -251,12 +253,14 @@ static void launch(int n)
         tiny<<<1, 32>>>(nullptr);
 }
 
+static cudaStream_t replay_stream; /* of launch_some */
+
 static void launch_some(cudaGraphExec_t graph, int n)
 {
     if (!graph)
         launch(n);
     for (int i = 0; graph && i < n; i++)
-        CHECK(cudaGraphLaunch(graph, 0));
+        CHECK(cudaGraphLaunch(graph, replay_stream));
 }
 
 static void warm_up()
@@ -775,15 +779,28 @@ static void measure_replays(const char *words, const char *state, cudaGraphExec_
     fflush(stdout);
 }
 
-static void kinds_off(bool kernels_last)
+static void kinds_off(const char *words)
 {
-    if (!kernels_last)
+    const bool last = has(words, "last");
+
+    if (has(words, "flush"))
+        CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
+    if (!last)
         CUPTI(cupti.disable(CUPTI_KIND_CONCURRENT_KERNEL));
     for (const auto &kind : kinds) {
         if (kind.kind != CUPTI_KIND_CONCURRENT_KERNEL)
             CUPTI(cupti.disable(kind.kind));
     }
-    CUPTI(cupti.disable(CUPTI_KIND_CONCURRENT_KERNEL));
+    if (last || has(words, "twice"))
+        CUPTI(cupti.disable(CUPTI_KIND_CONCURRENT_KERNEL));
+}
+
+static void switch_off(const char *words)
+{
+    if (has(words, "other"))
+        std::thread([=] { kinds_off(words); }).join();
+    else
+        kinds_off(words);
 }
 
 /* Another thread of the program that replays a graph without a pause, eight launches ahead. */
@@ -799,17 +816,24 @@ static std::thread replayer(cudaGraphExec_t graph, std::atomic<bool> *stop)
 
 static int stays(const char *words)
 {
-    cudaGraphExec_t graph = has(words, "made") ? nullptr : make_graph(nullptr);
+    cudaGraphExec_t graph = nullptr;
     std::atomic<bool> stop{ false };
 
-    if (graph)
+    if (!has(words, "early"))
+        warm_up();
+    if (!has(words, "early") && !has(words, "made")) {
+        graph = make_graph(nullptr);
         measure_replays(words, "plain", graph);
+    }
     subscribe();
     CUPTI(cupti.register_callbacks(request, complete));
     if (has(words, "one"))
         CUPTI(cupti.enable(CUPTI_KIND_CONCURRENT_KERNEL));
     else
         enable_all();
+    warm_up();
+    if (has(words, "stream"))
+        CHECK(cudaStreamCreate(&replay_stream));
     if (!graph)
         graph = make_graph(nullptr);
     measure_replays(words, "recording", graph);
@@ -819,8 +843,14 @@ static int stays(const char *words)
     if (has(words, "queued"))
         launch_some(graph, 8);
     usleep(has(words, "queued") ? 300 : 20000);
-    kinds_off(has(words, "last"));
+    switch_off(words);
     usleep(20000);
+    CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
+    const long before = n_kernels;
+    usleep(100000);
+    CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
+    printf("{\"case\": \"stays\", \"words\": \"%s\", \"recorded 20 to 120 ms later\": %ld}\n", words,
+           n_kernels - before);
     stop = true;
     if (beside.joinable())
         beside.join();
@@ -828,12 +858,12 @@ static int stays(const char *words)
     CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
     measure_replays(words, "off, flushed", graph);
     enable_all();
-    kinds_off(has(words, "last"));
+    switch_off(words);
     measure_replays(words, "off again, nothing under way", graph);
     enable_all();
     launch_some(graph, 1);
     CHECK(cudaDeviceSynchronize());
-    kinds_off(has(words, "last"));
+    switch_off(words);
     measure_replays(words, "off again, one replay recorded", graph);
     CUPTI(cupti.flush_all(CUPTI_FLUSH_FORCED));
     measure_replays(words, "off, forced flush", graph);
@@ -852,6 +882,8 @@ int main(int argc, char **argv)
     find_cupti();
     if (argc == 4 && !strcmp(argv[1], "moves"))
         return moves(argv[2], atoi(argv[3]));
+    if (argc == 3 && !strcmp(argv[1], "stays"))
+        return stays(argv[2]);
     warm_up();
     if (argc == 3 && !strcmp(argv[1], "launches"))
         return launches(atoi(argv[2]));
@@ -865,8 +897,6 @@ int main(int argc, char **argv)
         return windows(argv[2], atoi(argv[3]), atoi(argv[4]));
     if (argc == 3 && !strcmp(argv[1], "leave"))
         return leave(argv[2]);
-    if (argc == 3 && !strcmp(argv[1], "stays"))
-        return stays(argv[2]);
     fprintf(stderr,
             "usage: window_costs moves idle|busy|launching|graph N | launches N | inflight | "
             "finalize direct|exit eager|graph N | waits | windows same|other|context US N | "

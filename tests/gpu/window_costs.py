@@ -36,8 +36,9 @@ CASES += [["leave", words] for words in (
     "eager,graph,after,driver", "eager,graph,after,drained,driver",
     "eager,graph,after,beside,driver", "eager,after,drained,beside,driver")]
 CASES += [["stays", words] for words in (
-    "idle", "queued", "launching", "idle,made", "queued,made", "launching,made", "launching,last",
-    "launching,one", "idle,one", "launching,last,made")]
+    "idle", "queued", "launching", "launching,last", "launching,twice", "launching,other",
+    "launching,other,flush,made", "launching,other,last,flush,made",
+    "launching,other,twice,flush,made", "launching,made", "launching,one", "idle,made")]
 
 
 def build(folder):
