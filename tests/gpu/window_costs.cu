@@ -22,9 +22,9 @@
  *
  * WORDS of stays: what is under way when the kinds go off: idle (nothing), queued (replays that were
  * launched before), launching (another thread replays without a pause); last (the kind for kernels
- * goes off last, not first), twice (first and last), one (it is the only one), made (the graph is
- * made while recording), other (a thread without a context does it), flush (right after a flush),
- * early (the kinds went on before there was a context), stream (replays on a stream of their own).
+ * goes off last, not first), one (it is the only one), made (the graph is made while recording),
+ * other (a thread without a context does it), early (the kinds went on before there was a context),
+ * stream (replays on a stream of their own).
  *
  * Prints JSON lines. Built by scripts/gpu-build with the finder of CUPTI from profiler/capture.
  */
@@ -783,15 +783,13 @@ static void kinds_off(const char *words)
 {
     const bool last = has(words, "last");
 
-    if (has(words, "flush"))
-        CUPTI(cupti.flush_all(CUPTI_FLUSH_COMPLETE));
     if (!last)
         CUPTI(cupti.disable(CUPTI_KIND_CONCURRENT_KERNEL));
     for (const auto &kind : kinds) {
         if (kind.kind != CUPTI_KIND_CONCURRENT_KERNEL)
             CUPTI(cupti.disable(kind.kind));
     }
-    if (last || has(words, "twice"))
+    if (last)
         CUPTI(cupti.disable(CUPTI_KIND_CONCURRENT_KERNEL));
 }
 

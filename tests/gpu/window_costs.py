@@ -36,9 +36,9 @@ CASES += [["leave", words] for words in (
     "eager,graph,after,driver", "eager,graph,after,drained,driver",
     "eager,graph,after,beside,driver", "eager,after,drained,beside,driver")]
 CASES += [["stays", words] for words in (
-    "idle", "queued", "launching", "launching,last", "launching,twice", "launching,other",
-    "launching,other,flush,made", "launching,other,last,flush,made",
-    "launching,other,twice,flush,made", "launching,made", "launching,one", "idle,made")]
+    "idle", "queued", "launching", "launching,last", "launching,one", "launching,other",
+    "launching,made", "idle,early", "queued,early", "launching,early", "launching,early,last",
+    "launching,early,other,stream")]
 
 
 def build(folder):

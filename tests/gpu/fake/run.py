@@ -19,7 +19,8 @@ from runner import Case, run_cases  # noqa: E402
 
 ACCEPTANCE = ("counts_of_plain_cuda", "soak_of_windows", "two_processes_on_one_gpu", "interrupted",
               "same_two_streams", "same_two_streams_in_turn")
-SWITCHES = ("copies between devices too", "floor, no peer kind", "floor, as torch.profiler", "floor, as Proton")
+SWITCHES = ("copies between devices too", "floor, copies between devices too",
+            "floor, as torch.profiler", "floor, as Proton")
 
 
 def differs_from_torch(tools):
