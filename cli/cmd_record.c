@@ -302,10 +302,10 @@ static bool measure_twice(struct session *s, off_t input_at, struct kr_record_ca
 
 /*
  * Launches stay slower after CUPTI was switched off: on an H200 with CUPTI 13.0 an eager one by up
- * to 170 ns, a kernel of a graph that was launched before by up to 330 (docs/windows.md). Where
+ * to 250 ns, a kernel of a graph that was launched before by up to 175 (docs/windows.md). Where
  * that much a kernel could be more than this share of a step, turns do not show the cost.
  */
-#define LINGERING_NS       350.0
+#define LINGERING_NS       250.0
 #define LINGERING_MAX_FRAC 0.01
 
 /* Whether steps that were left alone are as good as plain ones. */

@@ -346,7 +346,7 @@ def windows(tools):
 WARM_STEPS = 5  # of marked_steps.py
 MARKED = [sys.executable, os.path.join(os.path.dirname(MODELS[1]), "marked_steps.py")]
 GAP_CALIBRATE = 3
-LINGERING_NS = 350  # of cli/cmd_record.c
+LINGERING_NS = 250  # of cli/cmd_record.c
 
 
 def calibration_gaps(part):

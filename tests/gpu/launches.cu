@@ -314,7 +314,7 @@ static int soak(int windows)
     return 0;
 }
 
-#define DRIVER(name, types, ...)                                                                    \
+#define DRIVER(name, types, ...)                                                                   \
     do {                                                                                           \
         int(*call_) types;                                                                         \
         *(void **)&call_ = dlsym(dlopen("libcuda.so.1", RTLD_NOW), name);                          \
