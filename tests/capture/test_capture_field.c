@@ -101,8 +101,8 @@ static void kinds_that_are_left_out_stay_out(void **state)
                  "init %s kernels=10 copies=5 peers=3 sets=4 sync pop shut "
                  "push=r kernels=10 copies=5 peers=3 sets=4 sync pop shut return=0",
                  cases[i].begin);
-        struct outcome *o = scene_run(&(struct scene){
-            .fake = cases[i].fake, .options = cases[i].options, .ops = ops });
+        struct outcome *o = scene_run(
+            &(struct scene){ .fake = cases[i].fake, .options = cases[i].options, .ops = ops });
 
         assert_true(scene_exited(o, 0));
         assert_int_equal(scene_file(o)->kernels, 20);
