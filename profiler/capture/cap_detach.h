@@ -2,12 +2,12 @@
  * Taking CUPTI out of a process that goes on when its recording is over.
  *
  * A client that only switches its records off is not gone: launches keep CUPTI's way through the
- * driver (H200, CUPTI 13.0, docs/windows.md: an eager launch takes some 3 % more time, and that of a
- * graph of 1000 kernels 0.2 to 0.6 ms of the host instead of 5 us, though the GPU waits for little
- * of it; unsubscribing changes nothing). So a stretch with the kinds off is no plain time either.
- * Only cuptiFinalize ends that, and CUPTI wants it called at the end of a CUDA call. We make that call ourselves, on the thread
- * that makes all others of CUPTI's: no flush can run into it, and there is no call of the program's
- * to wait for.
+ * driver (H200, CUPTI 13.0, docs/windows.md: an eager launch takes some 3 % more time, and that of
+ * a graph of 1000 kernels 0.2 to 0.6 ms of the host instead of 5 us, though the GPU waits for
+ * little of it; unsubscribing changes nothing). So a stretch with the kinds off is no plain time
+ * either. Only cuptiFinalize ends that, and CUPTI wants it called at the end of a CUDA call. We
+ * make that call ourselves, on the thread that makes all others of CUPTI's: no flush can run into
+ * it, and there is no call of the program's to wait for.
  *
  * It is not safe where there are graphs: two of three programs that went on replaying one died of
  * an illegal memory access. What no record has told us of, such as a graph that is not launched
