@@ -473,6 +473,17 @@ for _name, _work in (("", ("decode_graph", "synced", True)), ("_eager", ("decode
                                               110)
 
 
+@case
+def copies_on_one_device(tools):
+    """Where there is one device, its copies to itself and between two of its contexts are recorded
+    without the kind for copies between devices, and are no more with it."""
+    command = [tools.launches, "copies", "7"]
+    runs = {name: check_complete(record(tools, command, options).only()).number("memcpys")
+            for name, options in (("default", ""), ("peers", "peers"))}
+    check(runs == {"default": 4 * 7, "peers": 4 * 7}, runs)
+    return runs
+
+
 @case(limit_s=90)
 def emit_nvtx_marks_steps(tools):
     """torch's record_function as NVTX ranges: are steps found by them, and at what price?"""
