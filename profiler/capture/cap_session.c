@@ -162,6 +162,8 @@ int cap_kinds_enable(struct cap_session *s)
     uint32_t kinds[KINDS_MAX];
     const size_t n = kinds_of(s, kinds);
 
+    if (atomic_load(&s->pool.requests) == atomic_load(&s->requests_before))
+        atomic_store(&s->kinds_early, 1);
     for (size_t i = 0; i < n; i++) {
         int result = s->cupti.enable(kinds[i]);
         if (result != CUPTI_OK)
@@ -202,7 +204,8 @@ static void switch_kinds_off(struct cap_session *s)
 /*
  * What went on before there was a context does not go off for graphs: CUPTI 13.0 goes on recording
  * their kernels, at the full cost, until it has been switched on and off once more (H200,
- * tests/gpu/window_costs.cu, case stays, word early).
+ * tests/gpu/window_costs.cu, case stays, word early). Whether there is one shows when CUPTI asks
+ * for a first buffer.
  */
 void cap_kinds_disable(struct cap_session *s)
 {
@@ -329,10 +332,8 @@ static bool start_recording(struct cap_session *s)
     s->opened_mono_ns = s->ready_ns;
     atomic_store(&s->window, shut ? CAP_SHUT : CAP_OPEN);
     atomic_store(&s->window_wanted, !shut);
-    if (result == CUPTI_OK && !shut && !foreign) {
-        atomic_store(&s->kinds_early, s->sections == 0);
+    if (result == CUPTI_OK && !shut && !foreign)
         result = cap_kinds_enable(s);
-    }
     if (result != CUPTI_OK) {
         cap_kinds_disable(s); /* those before the one that was refused */
         fail(s, "CUPTI refused to record", cap_cupti_explain(result).text);

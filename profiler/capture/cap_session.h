@@ -71,7 +71,7 @@ struct cap_session {
     uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up */
     uint64_t opened_mono_ns;           /* MONOTONIC, when recording began */
     int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading; worker */
-    _Atomic uint32_t kinds_early;      /* 1 = they went on within cuInit, and not off since */
+    _Atomic uint32_t kinds_early;      /* 1 = they went on before any work, and not off since */
     _Atomic uint32_t one_device;       /* 1 = the process may use one, which copies to no other */
     uint64_t count_devices_ns;         /* MONOTONIC, when to ask again; 0 = at once; worker only */
     uint64_t count_pause_ns;           /* until the time after that; worker only, like the next */

@@ -112,6 +112,11 @@ static void graphs_are_left_alone_when_their_window_is_over(void **state)
         { "duration=1,flush=0.05,yield", "init graph=2,10 shut graph=3,10 sync return=0", 20 },
         { "delay=0.1,duration=1,flush=0.05", "init open graph=2,10 shut graph=3,10 return=0", 20 },
         { "range=r,linger=0", "push=r init graph=2,10 pop sync shut graph=3,10 return=0", 20 },
+        { "range=r,linger=0", "init push=r graph=2,10 pop sync shut graph=3,10 return=0", 20 },
+        { "range=r,linger=0",
+          "init push=r graph=1,10 pop sync shut graph=3,10 push=r graph=1,10 pop sync shut "
+          "graph=3,10 return=0",
+          20 },
     };
 
     (void)state;

@@ -239,9 +239,9 @@ static void before_first_launch(void)
         atexit(go_down);
 }
 
-bool fake_cuda_is_up(void)
+bool fake_has_context(void)
 {
-    return is_up;
+    return atomic_load(&correlation) > 0;
 }
 
 bool fake_cuda_is_down(void)

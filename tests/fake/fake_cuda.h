@@ -67,8 +67,8 @@ struct fake_tracer {
 };
 void fake_set_tracer(const struct fake_tracer *tracer);
 
-/** True once cuInit is over: contexts can exist. */
-bool fake_cuda_is_up(void);
+/** True once something was launched: there is a context. */
+bool fake_has_context(void);
 
 /** True when CUDA has gone down before its clients. */
 bool fake_cuda_is_down(void);

@@ -34,8 +34,8 @@
  *   clock_ms=N           its clock, and all times, are that much later than REALTIME
  *   settle=N             the first N readings of its clock are an hour off
  *
- * Kernels of graphs stay recorded when their kind goes off that went on within cuInit, until it has
- * been on and off once more, as CUPTI 13.0 was seen to do.
+ * Kernels of graphs stay recorded when their kind goes off that went on before there was a context,
+ * until it has been on and off once more, as CUPTI 13.0 was seen to do.
  *
  * cuptiFinalize while a flush is under way ends the process with a message: there it crashes.
  *
@@ -605,7 +605,7 @@ int cuptiActivityEnable(uint32_t kind)
     acquire("Enable");
     move_slowly(true);
     if (kind == CUPTI_KIND_CONCURRENT_KERNEL && !enabled[kind])
-        early = !fake_cuda_is_up();
+        early = !fake_has_context();
     if (kind < KINDS)
         enabled[kind] = true;
     refuse_calls(kind, false);
@@ -636,7 +636,7 @@ int cuptiActivityDisable(uint32_t kind)
 {
     acquire("Disable");
     move_slowly(false);
-    early &= kind != CUPTI_KIND_CONCURRENT_KERNEL || fake_cuda_is_up();
+    early &= kind != CUPTI_KIND_CONCURRENT_KERNEL || fake_has_context();
     if (kind < KINDS)
         enabled[kind] = false;
     refuse_calls(kind, true);
