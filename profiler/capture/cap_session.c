@@ -486,10 +486,12 @@ void cap_session_finish(enum kreach_end end, const char *detail)
     if (advance(s, CAP_ON, CAP_DRAINING)) {
         s->end = end;
         snprintf(s->end_detail, sizeof s->end_detail, "%s", detail);
-        s->exit_context = cap_cuda_current_context();
     }
-    atomic_store(&s->end_asked, 1); /* a window that is ending hurries */
-    cap_wake_up(&s->wake);
+    if (atomic_load(&s->phase) == CAP_DRAINING) { /* a window that is ending anyway hurries */
+        atomic_store(&s->exit_context, cap_cuda_current_context());
+        atomic_store(&s->end_asked, 1);
+        cap_wake_up(&s->wake);
+    }
     wait_for_end(s);
 }
 
@@ -503,7 +505,7 @@ void cap_session_resume(void)
     s->sections++;
     atomic_store(&s->requests_before, atomic_load(&s->pool.requests));
     atomic_store(&s->subscriber, NULL);
-    s->exit_context = NULL;
+    atomic_store(&s->exit_context, NULL);
     s->window_shut_ns = 0;
     atomic_store(&s->missed_from_ns, 0);
     atomic_store(&s->lingering, 0);

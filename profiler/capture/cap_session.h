@@ -56,7 +56,7 @@ struct cap_session {
     uint32_t end; /* enum kreach_end; set before phase becomes CAP_DRAINING is seen by the worker */
     char end_detail[64];
     _Atomic uint32_t end_asked;
-    void *exit_context; /* CUDA context of the thread that ends the process */
+    _Atomic(void *) exit_context; /* CUDA context of the thread that ends the process */
 
     _Atomic uint32_t window; /* enum cap_window_state */
     _Atomic uint32_t window_wanted;

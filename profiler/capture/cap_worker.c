@@ -16,8 +16,11 @@
 
 #define CLOCK_ATTEMPTS 5
 #define NEVER_NS       3600000000000ULL
-#define LATE_NS_MAX    1000000000ULL /* for launches to end that began before a window did */
-#define LATE_PAUSE_NS  2000000ULL
+
+/* For work to end that was launched before a window did. */
+#define LATE_NS_MAX       10000000000ULL
+#define LATE_PAUSE_NS     2000000ULL /* the first; then longer ones */
+#define LATE_PAUSE_NS_MAX 100000000ULL
 
 /* Stays out of the way until the process is gone: another thread has taken the recorder. */
 static void park(struct cap_session *s)
@@ -235,28 +238,39 @@ static void force_buffers(struct cap_session *s)
 
 static void take_complete(struct cap_session *s)
 {
-    enter_cupti(s);
-    cap_cuda_synchronize(s->exit_context, s->recorder.devices, s->recorder.n_devices);
-    leave_cupti(s);
     flush_cupti(s, CUPTI_FLUSH_COMPLETE);
     take_buffers(s, KREACH_LOST_ZERO_TIME);
 }
 
 /*
- * The program goes on, and a launch that was under way when the kinds went off is recorded whole:
- * of a graph that takes a millisecond, or more. Nobody waits for us, unless the program ends.
+ * The program goes on, and what it had launched when the kinds went off is still to come; a launch
+ * of a graph that was under way then is recorded whole. Waiting for the device would be quicker,
+ * and would break the capture of a graph that may be going on. Nobody waits for us, unless the
+ * program ends.
  */
 static void take_late(struct cap_session *s)
 {
     const uint64_t until_ns = cap_now_ns() + LATE_NS_MAX;
+    uint64_t pause_ns = LATE_PAUSE_NS;
 
+    take_complete(s);
     while (cap_pool_outstanding(&s->pool) > 0 && cap_now_ns() < until_ns) {
         const uint32_t ticket = cap_wake_ticket(&s->wake);
         if (atomic_load(&s->end_asked))
             return;
-        cap_wake_wait(&s->wake, ticket, LATE_PAUSE_NS);
+        cap_wake_wait(&s->wake, ticket, pause_ns);
         take_complete(s);
+        pause_ns += pause_ns < LATE_PAUSE_NS_MAX ? pause_ns : 0;
     }
+}
+
+/* What the program had launched when it ended. */
+static void wait_and_take(struct cap_session *s)
+{
+    enter_cupti(s);
+    cap_cuda_synchronize(atomic_load(&s->exit_context), s->recorder.devices, s->recorder.n_devices);
+    leave_cupti(s);
+    take_complete(s);
 }
 
 /* What CUPTI still has. A flush can block where the GPU was never used: CUPTI then asked nothing.
@@ -266,9 +280,10 @@ static void take_the_rest(struct cap_session *s)
     enum kreach_loss untimed = KREACH_LOST_ZERO_TIME;
 
     if (atomic_load(&s->taken_over_ns) == 0) {
-        take_complete(s);
         if (s->end == KREACH_END_WINDOW)
             take_late(s);
+        if (s->end != KREACH_END_WINDOW || atomic_load(&s->end_asked))
+            wait_and_take(s);
         if (cap_pool_outstanding(&s->pool) > 0) {
             /* What the flush before did not give is not complete: CUPTI may still get its times. */
             force_buffers(s);

@@ -183,6 +183,10 @@ int cuCtxSynchronize(void)
         return 4; /* deinitialised */
     if (fake_setting("nosync", 0))
         return 700; /* as after a kernel's illegal access */
+    if (fake_setting("capturing", 0)) {
+        fprintf(stderr, "fake CUDA: a graph's capture is broken off\n");
+        return 900;
+    }
     for (uint64_t now = now_ns(); now < until; now = now_ns()) {
         const struct timespec wait = { .tv_sec = (time_t)((until - now) / 1000000000u),
                                        .tv_nsec = (long)((until - now) % 1000000000u) };

@@ -6,9 +6,10 @@
  * The environment variable FAKE is a comma-separated list of settings, "key=number" or "key=text",
  * read by both libraries. Those of this one: init=R cuInit fails, driver=N its version, gpus=N how
  * many there are (it tells once cuInit is over), mig=1 all devices are MIG instances, nosync=1
- * waiting for the device fails at once, as after an illegal access, early=1 at exit CUDA goes down
- * before whatever was registered up to its first launch, truth=1 a file "truth" in the current
- * folder gets a line for each kernel, copy and memset.
+ * waiting for the device fails at once, as after an illegal access, capturing=1 it breaks a graph's
+ * capture off, and says so, early=1 at exit CUDA goes down before whatever was registered up to its
+ * first launch, truth=1 a file "truth" in the current folder gets a line for each kernel, copy and
+ * memset.
  */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
