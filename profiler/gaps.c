@@ -5,25 +5,29 @@
 #include "kreach_format.h"
 #include "mem.h"
 
-#define LIMIT_NS (INT64_C(1) << 61)
 #define MAX_GAPS ((size_t)1 << 31)
 
-bool kr_gaps_read(struct kr_gaps *g, const struct kr_chunk *chunk, struct kr_err *err)
+bool kr_gaps_read(struct kr_gaps *g, struct kr_cursor *c, struct kr_err *err)
 {
-    struct kr_cursor c = kr_chunk_fields(chunk);
+    bool bad = false;
 
-    while (kr_cursor_more(&c)) {
-        struct kr_gap gap = { .kind = kr_cursor_varint(&c) };
+    while (kr_cursor_more(c)) {
+        struct kr_gap gap = { .kind = kr_cursor_varint(c) };
 
-        gap.from_ns = kr_cursor_svarint(&c);
-        gap.to_ns = kr_cursor_svarint(&c);
-        kr_cursor_text(&c);
-        if (c.bad || gap.from_ns < 0 || gap.to_ns < gap.from_ns || gap.to_ns >= LIMIT_NS)
+        gap.from_ns = kr_cursor_svarint(c);
+        gap.to_ns = kr_cursor_svarint(c);
+        kr_cursor_text(c);
+        if (c->bad)
+            break;
+        if (gap.from_ns < 0 || gap.to_ns < gap.from_ns || gap.to_ns >= KREACH_TIME_LIMIT_NS) {
+            bad = true;
             continue;
+        }
         if (!kr_grow(&g->items, &g->cap, g->n + 1, sizeof *g->items, MAX_GAPS, err))
             return false;
         g->items[g->n++] = gap;
     }
+    c->bad |= bad;
     return true;
 }
 

@@ -19,10 +19,10 @@ struct kr_gaps {
 };
 
 /**
- * Adds the gaps of a GAP chunk; those with impossible times are left out.
+ * Adds the gaps of a GAP chunk; those with impossible times are left out, and make c bad.
  * @return false with err filled for lack of memory.
  */
-bool kr_gaps_read(struct kr_gaps *g, const struct kr_chunk *chunk, struct kr_err *err);
+bool kr_gaps_read(struct kr_gaps *g, struct kr_cursor *c, struct kr_err *err);
 
 /** Puts them in time order, when all are read. */
 void kr_gaps_sort(struct kr_gaps *g);

@@ -7,7 +7,6 @@
 #include "mem.h"
 #include "note_name.h"
 
-#define LIMIT_NS    (INT64_C(1) << 61)
 #define MAX_DEVICES ((size_t)1024)
 
 /* Launch calls of a whole graph; numbers of CUPTI's callback ids, which never change. */
@@ -375,7 +374,7 @@ static bool launches_graph(uint64_t domain, uint64_t cbid)
 static bool next_time(struct kr_cursor *c, int64_t *time_ns)
 {
     if (__builtin_add_overflow(*time_ns, kr_cursor_svarint(c), time_ns) || *time_ns < 0 ||
-        *time_ns >= LIMIT_NS)
+        *time_ns >= KREACH_TIME_LIMIT_NS)
         c->bad = true;
     return !c->bad;
 }
@@ -427,7 +426,8 @@ static bool take_ranges(struct kr_decode *d, struct kr_cursor *c, struct kr_err 
         range.nests = kr_cursor_u8(c) == PUSH_POP;
         range.start_ns = kr_cursor_svarint(c);
         dur_ns = kr_cursor_varint(c);
-        if (range.start_ns < 0 || range.start_ns >= LIMIT_NS || dur_ns >= LIMIT_NS)
+        if (range.start_ns < 0 || range.start_ns >= KREACH_TIME_LIMIT_NS ||
+            dur_ns >= KREACH_TIME_LIMIT_NS)
             c->bad = true;
         if (c->bad)
             break;
@@ -466,7 +466,7 @@ bool kr_decode_definitions(struct kr_decode *d, const struct kr_chunk *chunk, st
         good = take_clock(d, &c, err);
         break;
     case KREACH_GAP:
-        good = kr_gaps_read(&d->gaps, chunk, err);
+        good = kr_gaps_read(&d->gaps, &c, err);
         break;
     case KREACH_LAUNCHES:
         good = take_launches(d, &c, err);
@@ -514,7 +514,7 @@ static bool place(const struct kr_decode *d, int64_t cupti_ns, int64_t *out_ns)
     if (d->common_clock &&
         __builtin_add_overflow(kr_clock_map(&d->clock, cupti_ns), d->anchor_ns, out_ns))
         return false;
-    return *out_ns > -LIMIT_NS && *out_ns < LIMIT_NS;
+    return *out_ns > -KREACH_TIME_LIMIT_NS && *out_ns < KREACH_TIME_LIMIT_NS;
 }
 
 /* The timeline's site for work of a kind launched inside a range. */
@@ -549,7 +549,8 @@ static bool usable(struct kr_decode *d, const struct record *r, const struct kr_
         why = KR_WARN_BAD_RECORD;
     else if (r->start_ns == 0)
         why = KR_WARN_ZERO_TIME;
-    else if (r->start_ns < 0 || r->start_ns >= LIMIT_NS || r->dur_ns >= LIMIT_NS)
+    else if (r->start_ns < 0 || r->start_ns >= KREACH_TIME_LIMIT_NS ||
+             r->dur_ns >= KREACH_TIME_LIMIT_NS)
         why = KR_WARN_HUGE_TIME;
     else
         return true;

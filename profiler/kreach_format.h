@@ -28,6 +28,9 @@
     (UINT32_C(4) << 20) /* payload; a writer starts a new chunk before                             \
                          */
 
+/* Readers leave out what begins or lasts that long: sums of two times stay within 64 bits. */
+#define KREACH_TIME_LIMIT_NS (INT64_C(1) << 61)
+
 /* 16 bytes before each payload. */
 struct kreach_chunk {
     uint32_t magic;

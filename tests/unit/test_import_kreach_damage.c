@@ -115,6 +115,29 @@ static void what_a_process_says_is_missing_is_counted(void **state)
     }
 }
 
+/* Where they were is unknown then, and idle time is not what it seems. */
+static void gaps_with_impossible_times_are_bad_records(void **state)
+{
+    static const int64_t edges[][2] = { { 20, 10 }, { -5, 10 }, { 10, INT64_MAX } };
+
+    (void)state;
+    for (size_t i = 0; i < KR_COUNT(edges); i++) {
+        struct kr_build b = { 0 };
+        struct kr_timeline *t;
+
+        build_begun(&b);
+        kr_build_chunk(
+            &b, KREACH_GAP,
+            KR_FIELDS(KR_V(KREACH_GAP_WINDOW), KR_S(edges[i][0]), KR_S(edges[i][1]), KR_T("")));
+        kr_build_end(&b, 1);
+        t = read_build(&b);
+        assert_int_equal(t->warnings[KR_WARN_BAD_RECORD].count, 1);
+        assert_int_equal(t->warnings[KR_WARN_PAUSED].count, 1);
+        assert_false(kr_timeline_complete(t));
+        kr_timeline_free(t);
+    }
+}
+
 /* Records with impossible contents in an otherwise good chunk. */
 static const struct {
     struct kr_build_work work;
@@ -399,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_process_without_clock_readings_among_others_is_flagged),
         cmocka_unit_test(a_step_of_the_clock_is_flagged),
         cmocka_unit_test(what_a_process_says_is_missing_is_counted),
+        cmocka_unit_test(gaps_with_impossible_times_are_bad_records),
         cmocka_unit_test(work_with_impossible_contents_is_counted_not_used),
         cmocka_unit_test(fewer_records_than_were_written_is_a_loss),
         cmocka_unit_test(records_that_could_not_be_written_are_counted_once),
