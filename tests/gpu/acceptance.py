@@ -343,6 +343,28 @@ def windows(tools):
     return results
 
 
+AFTER_A_WINDOW = 1.25  # times as long as without CUPTI, at most; recorded ones take 1.7 to 3
+ROUNDS = 120  # of 20,000 kernels, 10 to 30 ms each: the window is over before their last quarter
+
+
+@case
+def graphs_after_a_window(tools):
+    """Replays are left alone once the window is over, and what its end cuts through is recorded."""
+    command = [tools.launches, "graph", "1", "20000", str(ROUNDS)]
+
+    def late_ns(text):
+        rounds = last_json(text)["wall_ns"]
+        return statistics.median(rounds[3 * len(rounds) // 4:])
+
+    run = record(tools, command, "duration=1,flush=0.1")
+    part = check_complete(run.only(), END_WINDOW)
+    times = late_ns(run.out) / late_ns(plain(command).stdout)
+    found = dict(part.summary(), times_plain=times)
+    check(part.number("kernels") % 1000 == 0, "a launch in pieces: %s" % found)
+    check(times <= AFTER_A_WINDOW, "not left alone: %s" % found)
+    return found
+
+
 WARM_STEPS = 5  # of marked_steps.py
 MARKED = [sys.executable, os.path.join(os.path.dirname(MODELS[1]), "marked_steps.py")]
 GAP_CALIBRATE = 3

@@ -18,7 +18,7 @@ from harness import Tools  # noqa: E402
 from runner import Case, run_cases  # noqa: E402
 
 ACCEPTANCE = ("counts_of_plain_cuda", "soak_of_windows", "two_processes_on_one_gpu", "interrupted",
-              "same_two_streams", "same_two_streams_in_turn")
+              "same_two_streams", "same_two_streams_in_turn", "graphs_after_a_window")
 SWITCHES = ("copies between devices too", "floor, copies between devices too",
             "floor, as torch.profiler", "floor, as Proton")
 
@@ -60,6 +60,7 @@ def main():
                       KREACH_WINDOWS="300", KREACH_PIN="0")
     acceptance.SOME = (30, 0.5)
     acceptance.NOISE = 0.9  # other tests run beside this one
+    acceptance.AFTER_A_WINDOW, acceptance.ROUNDS = 9, 500
     with tempfile.TemporaryDirectory() as folder:
         for target, name in ((library, "libkreach.so"), (dump, "kreach_dump"),
                              (os.path.join(HERE, "launches"), "launches")):
