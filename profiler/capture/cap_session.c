@@ -486,10 +486,12 @@ void cap_session_finish(enum kreach_end end, const char *detail)
     if (advance(s, CAP_ON, CAP_DRAINING)) {
         s->end = end;
         snprintf(s->end_detail, sizeof s->end_detail, "%s", detail);
-    }
-    if (atomic_load(&s->phase) == CAP_DRAINING) { /* a window that is ending anyway hurries */
         atomic_store(&s->exit_context, cap_cuda_current_context());
         atomic_store(&s->end_asked, 1);
+        cap_wake_up(&s->wake);
+    } else if (atomic_load(&s->phase) == CAP_DRAINING) {
+        atomic_store(&s->exit_context, cap_cuda_current_context());
+        atomic_store(&s->hurried, 1);
         cap_wake_up(&s->wake);
     }
     wait_for_end(s);
@@ -512,6 +514,7 @@ void cap_session_resume(void)
     s->delay_over = false;
     s->drops_unknown = false;
     atomic_store(&s->end_asked, 0);
+    atomic_store(&s->hurried, 0);
     atomic_store(&s->owner, CAP_OWNER_WORKER);
     atomic_store(&s->taken_over_ns, 0);
     atomic_store(&s->phase, CAP_UNINIT);

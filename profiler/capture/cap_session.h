@@ -56,6 +56,7 @@ struct cap_session {
     uint32_t end; /* enum kreach_end; set before phase becomes CAP_DRAINING is seen by the worker */
     char end_detail[64];
     _Atomic uint32_t end_asked;
+    _Atomic uint32_t hurried;     /* 1 = the process ends, and someone waits for an end under way */
     _Atomic(void *) exit_context; /* CUDA context of the thread that ends the process */
 
     _Atomic uint32_t window; /* enum cap_window_state */

@@ -256,7 +256,7 @@ static void take_late(struct cap_session *s)
     take_complete(s);
     while (cap_pool_outstanding(&s->pool) > 0 && cap_now_ns() < until_ns) {
         const uint32_t ticket = cap_wake_ticket(&s->wake);
-        if (atomic_load(&s->end_asked))
+        if (atomic_load(&s->hurried))
             return;
         cap_wake_wait(&s->wake, ticket, pause_ns);
         take_complete(s);
@@ -282,7 +282,7 @@ static void take_the_rest(struct cap_session *s)
     if (atomic_load(&s->taken_over_ns) == 0) {
         if (s->end == KREACH_END_WINDOW)
             take_late(s);
-        if (s->end != KREACH_END_WINDOW || atomic_load(&s->end_asked))
+        if (s->end != KREACH_END_WINDOW || atomic_load(&s->hurried))
             wait_and_take(s);
         if (cap_pool_outstanding(&s->pool) > 0) {
             /* What the flush before did not give is not complete: CUPTI may still get its times. */
