@@ -2,7 +2,7 @@
  * Taking CUPTI out of a process that goes on when its recording is over.
  *
  * A client that only switches its records off is not gone: launches keep CUPTI's way through the
- * driver (H200, CUPTI 13.0, docs/windows.md: an eager launch takes some 3 % more time, and that of
+ * driver (H200, CUPTI 13.0, docs/windows.md: an eager launch takes up to 250 ns more, and that of
  * a graph of 1000 kernels 0.2 to 0.6 ms of the host instead of 5 us, though the GPU waits for
  * little of it; unsubscribing changes nothing). So a stretch with the kinds off is no plain time
  * either. Only cuptiFinalize ends that, and CUPTI wants it called at the end of a CUDA call. We

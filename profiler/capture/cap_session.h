@@ -53,7 +53,7 @@ struct cap_session {
     struct cap_wake wake; /* of the worker */
     struct cap_wake done; /* of those who wait for the end */
     _Atomic uint32_t owner;
-    uint32_t end; /* enum kreach_end; set before phase becomes CAP_DRAINING is seen by the worker */
+    uint32_t end; /* enum kreach_end; the worker sets a window's, others stand before end_asked */
     char end_detail[64];
     _Atomic uint32_t end_asked;
     _Atomic uint32_t hurried;     /* 1 = the process ends, and someone waits for an end under way */

@@ -58,8 +58,7 @@ LIBTORCH_ROWS = {"libtorch_mlp_inference": Row("mlp {}", 40, 5)}
 
 # What other profilers ask of CUPTI where it differs from the floor (docs/performance.md says where
 # that was read). Each lets records pile up until its session ends.
-AS_TORCH = ("floor,all-calls,ticks,own-ids,one-buffer,unzeroed,buffer=4096,cap=2048,"
-            "flush=3600")
+AS_TORCH = "floor,all-calls,ticks,own-ids,one-buffer,unzeroed,buffer=4096,cap=2048,flush=3600"
 AS_PROTON = "floor,kernels-only,own-ids,unzeroed,buffer=65536,cap=2048,flush=3600"
 
 # One at a time, against "kreach" and "floor". KREACH_SWITCHES="NAME;NAME" chooses some.
