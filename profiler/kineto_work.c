@@ -106,7 +106,7 @@ static int read_shapes(struct kr_json_span list, struct shape *shapes)
     return depth == 0 ? n : 0;
 }
 
-/* The index-th string of a list of strings. */
+/* The index-th string of a list of strings; "" where there is none. */
 static struct kr_json_span string_at(struct kr_json_span list, int index)
 {
     size_t i = 0;
@@ -125,7 +125,7 @@ static struct kr_json_span string_at(struct kr_json_span list, int index)
             return (struct kr_json_span){ open + 1, (size_t)(close - open) - 1 };
         i = (size_t)(close - list.p) + 1;
     }
-    return (struct kr_json_span){ NULL, 0 };
+    return (struct kr_json_span){ "", 0 };
 }
 
 /* A list such as "[2, 2]" into n values; a single value stands for all. */
@@ -227,7 +227,7 @@ static bool convolution_work(const struct op *op, const struct shape *x, const s
 
 static double type_bytes(struct kr_json_span type)
 {
-    for (size_t i = 0; type.p && i < KR_COUNT(types); i++) {
+    for (size_t i = 0; i < KR_COUNT(types); i++) {
         if (strlen(types[i].name) == type.len && memcmp(types[i].name, type.p, type.len) == 0)
             return types[i].bytes;
     }

@@ -16,7 +16,7 @@ struct kr_kineto_inputs {
 struct kr_kineto_work {
     double flop;               /* multiply and add counted as two; 0 = unknown */
     double bytes;              /* each input read once, each output written once; 0 = unknown */
-    struct kr_json_span dtype; /* of the first factor, raw, e.g. c10::BFloat16; borrowed */
+    struct kr_json_span dtype; /* of the first factor, raw, e.g. c10::BFloat16, or ""; borrowed */
 };
 
 /** True for the ops that kr_kineto_work knows. */

@@ -301,6 +301,9 @@ static const struct {
     { "aten::matmul", IN("[[5,4,8],[6,8,2]]", F32_2), 0, 0 },
     { "aten::mm", IN("[[[4,8],[4,8]],[8,2]]", F32_2), 0, 0 },
     { "aten::mm", IN("[[4,8],[8,2]]", "[\"float\",\"c10::Half\"]"), 128, 0 },
+    /* no type at all */
+    { "aten::mm", IN("[[4,8],[8,2]]", "[]"), 128, 0 },
+    { "aten::mm", ",\"Input Dims\":[[4,8],[8,2]]", 0, 0 },
     { "aten::add", IN("[[4,8],[4,8]]", F32_2), 0, 0 },
     /* 8 images of 16x32x32, 64 filters of 3x3 */
     { CONV("aten::convolution", "[\"\",\"\",\"\",\"[1, 1]\",\"[1, 1]\",\"[1, 1]\",\"False\"]"),
