@@ -32,6 +32,8 @@ enum {
     CORE2_POP = 5,
     CORE2_REGISTER_STRING_A = 10,
     CORE2_REGISTER_STRING_W = 11,
+    CORE2_DOMAIN_CREATE_A = 12,
+    CORE2_DOMAIN_CREATE_W = 13,
 };
 enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
 
@@ -63,7 +65,8 @@ enum range_kind { PUSH_POP = 0, START_END = 1, MARK = 2 };
 /* A range from its beginning until the worker has written it. */
 struct node {
     _Atomic uint32_t next; /* in the free list or the list of finished ones */
-    uint32_t below;        /* the enclosing range of the thread */
+    uint32_t below;        /* the enclosing range of the thread, whatever its domain */
+    const void *domain;    /* of a pushed range; NULL = the default domain */
     uint32_t thread;
     uint8_t kind, name_len;
     bool opens_window;
@@ -216,32 +219,37 @@ static const char *message(struct name *name, const struct nvtx_attributes *a)
     return "";
 }
 
-static int push(const char *name)
+/* Domains nest their ranges apart: a pop ends the innermost one of its own domain. */
+static int push(const void *domain, const char *name)
 {
     const uint32_t index = untracked ? NO_NODE : begin(PUSH_POP, name ? name : "");
 
     if (index == NO_NODE) {
         untracked++;
     } else {
+        nodes[index].domain = domain;
         nodes[index].below = top;
         top = index;
     }
     return (int)depth++;
 }
 
-static int pop(void)
+static int pop(const void *domain)
 {
-    if (depth == 0)
-        return -1;
-    depth--;
+    uint32_t *link = &top;
+
     if (untracked) {
         untracked--;
-    } else {
-        const uint32_t index = top;
-        top = nodes[index].below;
-        end(index);
+        return (int)--depth;
     }
-    return (int)depth;
+    while (*link != NO_NODE && nodes[*link].domain != domain)
+        link = &nodes[*link].below;
+    if (*link == NO_NODE)
+        return -1;
+    const uint32_t index = *link;
+    *link = nodes[index].below;
+    end(index);
+    return (int)--depth;
 }
 
 static uint64_t start(const char *name)
@@ -296,18 +304,28 @@ static uint64_t start_w(const wchar_t *wide)
     return start(narrow(&name, wide));
 }
 
+static int push_a(const char *name)
+{
+    return push(NULL, name);
+}
+
 static int push_ex(const struct nvtx_attributes *a)
 {
     struct name name;
 
-    return push(message(&name, a));
+    return push(NULL, message(&name, a));
 }
 
 static int push_w(const wchar_t *wide)
 {
     struct name name;
 
-    return push(narrow(&name, wide));
+    return push(NULL, narrow(&name, wide));
+}
+
+static int pop_default(void)
+{
+    return pop(NULL);
 }
 
 static void domain_mark_ex(void *domain, const struct nvtx_attributes *a)
@@ -330,14 +348,23 @@ static void domain_finish(void *domain, uint64_t id)
 
 static int domain_push_ex(void *domain, const struct nvtx_attributes *a)
 {
-    (void)domain;
-    return push_ex(a);
+    struct name name;
+
+    return push(domain, message(&name, a));
 }
 
 static int domain_pop(void *domain)
 {
-    (void)domain;
-    return pop();
+    return pop(domain);
+}
+
+/* A handle is only compared: a number does, and the domain's name is not recorded. */
+static void *create_domain(const void *name)
+{
+    static _Atomic uintptr_t created;
+
+    (void)name;
+    return (void *)(atomic_fetch_add(&created, 1) + 1);
 }
 
 /* Programs register each string once and keep it for ever, and so do we. */
@@ -369,8 +396,8 @@ static const struct hook core_hooks[] = {
     { CORE_START_EX, (nvtx_fn *)start_ex }, { CORE_START_A, (nvtx_fn *)start },
     { CORE_MARK_W, (nvtx_fn *)mark_w },     { CORE_START_W, (nvtx_fn *)start_w },
     { CORE_PUSH_W, (nvtx_fn *)push_w },     { CORE_END, (nvtx_fn *)finish },
-    { CORE_PUSH_EX, (nvtx_fn *)push_ex },   { CORE_PUSH_A, (nvtx_fn *)push },
-    { CORE_POP, (nvtx_fn *)pop },
+    { CORE_PUSH_EX, (nvtx_fn *)push_ex },   { CORE_PUSH_A, (nvtx_fn *)push_a },
+    { CORE_POP, (nvtx_fn *)pop_default },
 };
 
 static const struct hook core2_hooks[] = {
@@ -381,6 +408,8 @@ static const struct hook core2_hooks[] = {
     { CORE2_POP, (nvtx_fn *)domain_pop },
     { CORE2_REGISTER_STRING_A, (nvtx_fn *)register_string },
     { CORE2_REGISTER_STRING_W, (nvtx_fn *)register_string_w },
+    { CORE2_DOMAIN_CREATE_A, (nvtx_fn *)create_domain },
+    { CORE2_DOMAIN_CREATE_W, (nvtx_fn *)create_domain },
 };
 
 static bool install(const struct nvtx_callbacks *callbacks, int module, const struct hook *hooks,

@@ -276,6 +276,23 @@ static void ranges_are_recorded_with_their_names_and_threads(void **state)
     scene_free(o);
 }
 
+/* Libraries mark their own domains, whose ranges need not lie inside of the program's. */
+static void a_pop_ends_the_innermost_range_of_its_own_domain(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "nvtx",
+        .ops = "init kernels=1 push=program dpush=net/send dpush=data/load push=inner dpop=net "
+               "dpop=data pop pop dpop=net return=0" });
+    struct read_file *f = scene_file(o);
+    static const char *const want[] = { "send", "load", "inner", "program" };
+
+    (void)state;
+    assert_int_equal(f->n_ranges, 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_string_equal(f->ranges[i].name, want[i]);
+    scene_free(o);
+}
+
 /* For true step times: the program's ranges, and CUPTI not even loaded. */
 /*
  * parcagpu issue 23: work behind a kernel that does not end fills the device's buffers. 90,000
@@ -617,6 +634,7 @@ int main(void)
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
         cmocka_unit_test(kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
+        cmocka_unit_test(a_pop_ends_the_innermost_range_of_its_own_domain),
         cmocka_unit_test(kreach_warns_before_the_buffers_on_the_device_are_full),
         cmocka_unit_test(a_plain_run_has_ranges_and_no_cupti),
         cmocka_unit_test(without_the_option_nvtx_is_left_alone),

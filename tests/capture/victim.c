@@ -17,7 +17,7 @@
  *   recorded=N        waits until that many kernels are in its own recording, and promised
  *   closed            waits until its recording is no longer open: a window is over, and written
  *   ready             makes a file "ready" in the current folder
- *   push=NAME pop dpush=NAME dpop start=NAME end mark=NAME   see fake_nvtx.h
+ *   push=NAME pop dpush=D/NAME dpop=D start=NAME end mark=NAME   see fake_nvtx.h
  *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
  *   storm=N           N children that exit at once, while a thread launches
  *   exec=PATH badexec vexec vexit   v: in a child of vfork

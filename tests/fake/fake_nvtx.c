@@ -81,8 +81,25 @@ static void push_wide(const char *op, const char *name)
     }
 }
 
+/* The program's handle for a domain; NULL without a tool that creates it. */
+static void *domain_named(const char *name, size_t len)
+{
+    static char names[4][16];
+    static void *handles[4];
+    size_t i = 0;
+
+    while (i < 3 && names[i][0] && (strlen(names[i]) != len || memcmp(names[i], name, len) != 0))
+        i++;
+    if (!names[i][0] && core2[12]) {
+        memcpy(names[i], name, len < 15 ? len : 15);
+        handles[i] = ((void *(*)(const char *))core2[12])(names[i]);
+    }
+    return handles[i];
+}
+
 void fake_nvtx(const char *op, const char *name)
 {
+    const char *slash = strchr(name, '/');
     static uint64_t started;
     struct attributes a = { .version = 3, .bytes = sizeof a, .message_type = 3 };
 
@@ -104,9 +121,10 @@ void fake_nvtx(const char *op, const char *name)
     else if (!strcmp(op, "mark") && core[2])
         ((void (*)(const char *))core[2])(name);
     else if (!strcmp(op, "dpush") && core2[4] && core2[10]) {
-        a.message = ((void *(*)(void *, const char *))core2[10])(NULL, name);
-        ((int (*)(void *, const struct attributes *))core2[4])(NULL, &a);
+        void *domain = slash ? domain_named(name, (size_t)(slash - name)) : NULL;
+        a.message = ((void *(*)(void *, const char *))core2[10])(domain, slash ? slash + 1 : name);
+        ((int (*)(void *, const struct attributes *))core2[4])(domain, &a);
     } else if (!strcmp(op, "dpop") && core2[5]) {
-        ((int (*)(void *))core2[5])(NULL);
+        ((int (*)(void *))core2[5])(*name ? domain_named(name, strlen(name)) : NULL);
     }
 }
