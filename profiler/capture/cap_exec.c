@@ -20,12 +20,12 @@
 
 #define FEW_ARGUMENTS 64
 
+/* A window that is over may still be waiting for what it had launched: that ends now, too. */
 static bool before_exec(void)
 {
     const bool active = cap_session_active();
 
-    if (active)
-        cap_session_finish(KREACH_END_EXEC, "");
+    cap_session_finish(KREACH_END_EXEC, "");
     return active;
 }
 

@@ -166,6 +166,31 @@ static void no_way_out_with_a_hook_loses_a_record(void **state)
     }
 }
 
+/* What its window had launched is still to come when the process becomes another program. */
+static void exec_waits_for_the_end_of_a_window_that_is_under_way(void **state)
+{
+    static const char *const ops[] = {
+        "init us=1500000 kernels=4 us=0 shut exec=/bin/true",
+        "init us=1500000 kernels=4 us=0 shut badexec sleep=100 return=0",
+        "init us=1500000 kernels=4 us=0 shut vexec vexit closed return=0",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct outcome *o =
+            scene_run(&(struct scene){ .options = "duration=0.2,flush=0.05", .ops = ops[i] });
+        struct read_file *f = scene_file(o);
+
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->kernels, 4);
+        assert_int_equal(f->sections, 1);
+        assert_int_equal(f->ends, 1);
+        assert_int_equal(f->end, KREACH_END_WINDOW);
+        assert_int_equal(f->n_lost, 0);
+        scene_free(o);
+    }
+}
+
 /* No hook: what was flushed is there, and the file shows that it has no end. */
 static const struct crash {
     const char *name;
@@ -448,6 +473,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_way_out_with_a_hook_loses_a_record),
+        cmocka_unit_test(exec_waits_for_the_end_of_a_window_that_is_under_way),
         cmocka_unit_test(a_crash_loses_at_most_the_last_flush_period),
         cmocka_unit_test(kill_9_at_any_moment_leaves_every_flushed_record),
         cmocka_unit_test(a_cupti_that_never_answers_costs_the_deadline_and_no_more),
