@@ -9,6 +9,8 @@ enum attribute {
     ATTRIBUTE_CC_MINOR = 76,
 };
 
+enum result { CUDA_OK = 0, CUDA_DEINITIALIZED = 4 };
+
 /* The process has libcuda mapped before anything here is called; it is never loaded by us. */
 static void *symbol(const char *name)
 {
@@ -45,6 +47,14 @@ uint32_t cap_cuda_device_count(void)
     int count = 0;
 
     return CALL("cuDeviceGetCount", (int *), &count) == 0 && count > 0 ? (uint32_t)count : 0;
+}
+
+bool cap_cuda_was_used(void)
+{
+    int count = 0;
+    const int result = CALL("cuDeviceGetCount", (int *), &count);
+
+    return result == CUDA_OK || result == CUDA_DEINITIALIZED;
 }
 
 static uint32_t attribute(int device, enum attribute which)

@@ -23,6 +23,9 @@ int cap_cuda_version(void);
  */
 uint32_t cap_cuda_device_count(void);
 
+/** Whether cuInit has succeeded in this process; true also after CUDA took itself down. */
+bool cap_cuda_was_used(void);
+
 /** Describes a device by its ordinal; false when the driver does not know. Not in callbacks. */
 bool cap_cuda_device(uint32_t ordinal, struct cap_device *out);
 

@@ -6,7 +6,9 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +36,21 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *user)
     return 0;
 }
 
+/* The process, where CUDA loads another tool (nsys sets the variable, too); 0 where it loads us. */
+static pid_t without_us;
+
+static void note_process(void)
+{
+    without_us = getpid();
+}
+
+/* Not in a child of vfork, whose memory is its parent's. */
+static void miss(void)
+{
+    if (without_us == getpid())
+        cap_session_missed();
+}
+
 /*
  * Every process of the run passes here, shells included: two variables, nothing else. CUDA loads
  * us by the first one in the processes that use it, statically linked ones too.
@@ -47,6 +64,12 @@ __attribute__((constructor)) static void on_load(void)
     setenv("CUDA_INJECTION64_PATH", path, 0);
     if (cap_nvtx_wanted())
         setenv("NVTX_INJECTION64_PATH", path, 0);
+    const char *loaded = getenv("CUDA_INJECTION64_PATH");
+    if (loaded && strcmp(loaded, path) != 0) {
+        note_process();
+        pthread_atfork(NULL, NULL, note_process);
+        atexit(miss);
+    }
 }
 
 EXPORT int InitializeInjection(void);
@@ -68,6 +91,7 @@ int InitializeInjectionNvtx2(const void *(*get_export_table)(uint32_t))
 
 static _Noreturn void leave(const char *name, int status)
 {
+    miss();
     cap_session_finish(KREACH_END_FAST, name);
     for (;;)
         syscall(SYS_exit_group, status);

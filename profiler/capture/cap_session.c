@@ -394,27 +394,35 @@ static void start_plain(struct cap_session *s)
         fail(s, "cannot start a thread", "the process is at its limit of threads or memory");
 }
 
+/* Once in a process; false when there is nowhere to say anything, or it has begun before. */
+static bool begin(struct cap_session *s)
+{
+    if (!advance(s, CAP_UNINIT, CAP_STARTING))
+        return false;
+    s->pid = getpid();
+    cap_opts_read(&s->opts);
+    if (s->opts.out[0] == '\0') {
+        cap_say("KREACH_OUT is not set, so nothing is recorded");
+        atomic_store(&s->phase, CAP_INERT);
+        return false;
+    }
+    if (!cap_recorder_open(&s->recorder, &s->opts)) {
+        cap_say("process %d is not recorded: out of memory", (int)s->pid);
+        atomic_store(&s->phase, CAP_INERT);
+        return false;
+    }
+    s->recorder.append = s->sections > 0;
+    return true;
+}
+
 void cap_session_start(void)
 {
     struct cap_session *s = &cap_session;
     const int driver_version = cap_cuda_version();
     char why[512];
 
-    if (!advance(s, CAP_UNINIT, CAP_STARTING))
+    if (!begin(s))
         return;
-    s->pid = getpid();
-    cap_opts_read(&s->opts);
-    if (s->opts.out[0] == '\0') {
-        cap_say("KREACH_OUT is not set, so nothing is recorded");
-        atomic_store(&s->phase, CAP_INERT);
-        return;
-    }
-    if (!cap_recorder_open(&s->recorder, &s->opts)) {
-        cap_say("process %d is not recorded: out of memory", (int)s->pid);
-        atomic_store(&s->phase, CAP_INERT);
-        return;
-    }
-    s->recorder.append = s->sections > 0;
     if (s->opts.plain) {
         start_plain(s);
         return;
@@ -430,6 +438,20 @@ void cap_session_start(void)
     }
     if (subscribe(s) && start_recording(s))
         register_ends(s);
+}
+
+void cap_session_missed(void)
+{
+    struct cap_session *s = &cap_session;
+    const char *tool = getenv("CUDA_INJECTION64_PATH");
+    char why[512];
+
+    if (atomic_load(&s->phase) != CAP_UNINIT || !cap_cuda_was_used() || !begin(s))
+        return;
+    snprintf(why, sizeof why,
+             "end '%s' (CUDA_INJECTION64_PATH), or use its recording; there is room for one",
+             tool ? tool : "");
+    fail(s, "CUDA loads another tool in our place", why);
 }
 
 /*

@@ -93,6 +93,12 @@ extern struct cap_session cap_session;
 void cap_session_start(void);
 
 /**
+ * At the end of a process in which CUDA loads another tool, so that cap_session_start() is never
+ * called: says that its work is not recorded, if it used CUDA.
+ */
+void cap_session_missed(void);
+
+/**
  * Ends the recording of this process and waits until the file is complete, at most the deadline.
  * Any thread, any number of times; does nothing where nothing is recorded, and in a child that
  * shares or inherited our memory.

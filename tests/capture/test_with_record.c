@@ -145,6 +145,42 @@ static void another_tool_in_the_way_is_named(void **state)
     unsetenv("CUDA_INJECTION64_PATH");
 }
 
+/* Under nsys, say. Nothing of ours is ever called there but the hooks of the preload. */
+static void a_tool_that_cuda_loads_in_our_place_is_named(void **state)
+{
+    static const struct {
+        const char *ops;
+        int status;
+        const char *says;
+    } cases[] = {
+        { "init kernels=10 return=0", 4, "nothing was recorded: CUDA loads another tool" },
+        { "init kernels=10 _exit=0", 4, "nothing was recorded: CUDA loads another tool" },
+        { "init kernels=10 return=3", 3, "nothing was recorded: CUDA loads another tool" },
+        { "fork init kernels=10 \\; return=0", 4, "/opt/tool.so" },
+        { "init kernels=10 fork _exit=0 \\; vexit return=0", 4, "/opt/tool.so" },
+        { "return=0", 0, "no process recorded any GPU work" },
+        { "fork _exit=0 \\; vexit return=0", 0, "no process recorded any GPU work" },
+    };
+    char text[4096];
+    char script[200];
+
+    (void)state;
+    setenv("FAKE", "early=1", 1); /* CUDA has taken itself down when the process ends */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(script, sizeof script, "CUDA_INJECTION64_PATH=/opt/tool.so $VICTIM %s",
+                 cases[i].ops);
+        const int status = record(script, text, sizeof text);
+        const char *said = strstr(text, " is not recorded: ");
+        if (status != cases[i].status || !strstr(text, cases[i].says))
+            print_error("%s: status %d\n%s", cases[i].ops, status, text);
+        assert_int_equal(status, cases[i].status);
+        assert_non_null(strstr(text, cases[i].says));
+        assert_int_equal(said != NULL, status != 0);
+        assert_true(!said || !strstr(said + 1, " is not recorded: ")); /* by one process */
+    }
+    unsetenv("FAKE");
+}
+
 /* Row 36 of docs/known-failures.md, "Capturing". */
 static void work_of_which_no_record_came_is_a_failure(void **state)
 {
@@ -423,6 +459,7 @@ int main(void)
         cmocka_unit_test(the_parts_are_a_recording_when_the_recorder_is_killed),
         cmocka_unit_test(only_parts_are_read_in_the_folder_of_parts),
         cmocka_unit_test(another_tool_in_the_way_is_named),
+        cmocka_unit_test(a_tool_that_cuda_loads_in_our_place_is_named),
         cmocka_unit_test(a_refusal_of_cupti_is_told_and_is_status_4),
         cmocka_unit_test(work_that_was_cut_off_is_not_taken_for_none),
         cmocka_unit_test(a_latecomer_leaves_nothing_beside_the_recording),

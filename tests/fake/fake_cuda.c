@@ -106,7 +106,9 @@ int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count)
 {
     *count = (int)fake_setting("gpus", DEVICES);
-    return is_up ? 0 : 3;
+    if (is_down)
+        return 4;
+    return is_up && initialised_by == getpid() ? 0 : 3;
 }
 
 int cuDeviceGet(int *device, int ordinal);
