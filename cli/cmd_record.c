@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "mem.h"
 #include "output.h"
 #include "record.h"
 #include "record_steps.h"
@@ -17,8 +18,10 @@
 #include "window.h"
 
 enum { OPTIONS_BYTES = 1024, COMMAND_BYTES = 4096 }; /* options: as libkreach.so has room for */
-#define MAX_STEPS   UINT64_C(1000000)
-#define MAX_CAP_MIB (UINT64_C(1) << 20)
+#define MAX_STEPS       UINT64_C(1000000)
+#define MAX_CAP_MIB     (UINT64_C(1) << 20)
+#define MIN_DURATION_NS UINT64_C(1000000)
+#define MAX_DURATION_NS UINT64_C(10000000000000000)
 
 /* One recording from beginning to end. */
 struct session {
@@ -57,8 +60,8 @@ static bool add_option(struct session *s, const char *text, struct kr_err *err)
     return true;
 }
 
-/* "name=SECONDS" from a duration such as 1.5s. */
-static bool add_duration(struct session *s, const char *name, struct kr_err *err)
+/* "name=SECONDS" from a duration such as 1.5s; libkreach.so takes no others than these. */
+static bool add_duration(struct session *s, const char *name, uint64_t min_ns, struct kr_err *err)
 {
     const char *value = kr_opts_value(&s->call->opts, name);
     char text[64];
@@ -68,6 +71,10 @@ static bool add_duration(struct session *s, const char *name, struct kr_err *err
         return true;
     if (!kr_parse_duration(value, &ns, err))
         return kr_wrap(err, "--%s", name);
+    if (ns < min_ns || ns > MAX_DURATION_NS)
+        return kr_fail(err, KR_EARG, "--%s takes %s to %s, not '%.60s'", name,
+                       kr_text_duration((double)min_ns).s,
+                       kr_text_duration((double)MAX_DURATION_NS).s, value);
     snprintf(text, sizeof text, "%s=%llu.%09llu", name, (unsigned long long)(ns / 1000000000),
              (unsigned long long)(ns % 1000000000));
     return add_option(s, text, err);
@@ -99,6 +106,8 @@ static bool add_range(struct session *s, struct kr_err *err)
         return true;
     if (!*name || strlen(name) > 120)
         return kr_fail(err, KR_EARG, "--range takes a name of 1 to 120 bytes");
+    if (name[strlen(name) - 1] == '\\') /* it would take the comma behind it along */
+        return kr_fail(err, KR_EARG, "--range takes no name that ends with a backslash");
     for (; *name; name++) {
         if (*name == ',')
             text[len++] = '\\';
@@ -154,7 +163,8 @@ static bool make_options(struct session *s, struct kr_err *err)
         if (given && !add_option(s, switches[i], err))
             return false;
     }
-    return add_range(s, err) && add_duration(s, "delay", err) && add_duration(s, "duration", err) &&
+    return add_range(s, err) && add_duration(s, "delay", 0, err) &&
+           add_duration(s, "duration", MIN_DURATION_NS, err) &&
            add_number(s, "steps", MAX_STEPS, err) && add_number(s, "cap", MAX_CAP_MIB, err) &&
            check_room(s, err);
 }
@@ -180,9 +190,9 @@ static bool choose_path(struct session *s, struct kr_err *err)
     if (!*s->path || strcmp(s->path, "-") == 0)
         return kr_fail(err, KR_EARG,
                        "a recording goes into a file; standard output is the program's");
-    if (stat(s->path, &st) < 0)
+    if (lstat(s->path, &st) < 0)
         return true;
-    if (S_ISDIR(st.st_mode))
+    if (stat(s->path, &st) == 0 && S_ISDIR(st.st_mode))
         return kr_fail(err, KR_EARG, "cannot write '%s': it is a directory", s->path);
     if (!kr_opts_count(&s->call->opts, "force"))
         return kr_fail(err, KR_EARG, "'%s' exists; give --force to replace it", s->path);
@@ -231,7 +241,11 @@ static bool prepare(struct session *s, struct kr_err *err)
     if (!kr_record_find_library(s->library, sizeof s->library, err))
         return false;
     tell_others(s);
-    return kr_record_make_folder(s->path, s->folder, sizeof s->folder, err);
+    if (kr_record_make_folder(s->path, s->folder, sizeof s->folder, err))
+        return true;
+    if (s->path == s->default_path)
+        kr_call_note(s->call, "--output FILE saves the recording in another folder");
+    return false;
 }
 
 static struct kr_record_plan plan_of(const struct session *s)
@@ -247,12 +261,20 @@ static struct kr_record_plan plan_of(const struct session *s)
     return plan;
 }
 
+/* What the parts in a folder hold; for the file that they become, see save. */
+static bool sum_up(const struct session *s, const char *folder, struct kr_record_sum *sum,
+                   struct kr_err *err)
+{
+    static const struct kr_record_fact nothing[] = { { 0 } };
+    const struct kr_record_own own = { .run_id = s->run_id, .facts = nothing };
+
+    return kr_record_collect(folder, &own, NULL, sum, err);
+}
+
 /* Runs the program again without CUPTI, so that the same steps show their true time. */
 static bool run_plain(struct session *s, off_t input_at, struct kr_record_sum *sum,
                       struct kr_err *err)
 {
-    static const struct kr_record_fact nothing[] = { { 0 } };
-    const struct kr_record_own own = { .run_id = s->run_id, .facts = nothing };
     struct kr_record_plan plan = plan_of(s);
     struct kr_record_end end;
 
@@ -272,7 +294,7 @@ static bool run_plain(struct session *s, off_t input_at, struct kr_record_sum *s
         return false;
     if (end.status != 0)
         return kr_fail(err, KR_EENV, "the plain run ended with status %d", end.status);
-    return kr_record_collect(s->plain_folder, &own, NULL, sum, err);
+    return sum_up(s, s->plain_folder, sum, err);
 }
 
 /* The step times of this run and of a second, plain one. */
@@ -312,13 +334,11 @@ static bool measure_twice(struct session *s, off_t input_at, struct kr_record_ca
 static bool check_lingering(const struct session *s, const struct kr_record_calibration *c,
                             struct kr_err *err)
 {
-    static const struct kr_record_fact nothing[] = { { 0 } };
-    const struct kr_record_own own = { .run_id = s->run_id, .facts = nothing };
     struct kr_record_steps recorded = { 0 };
     struct kr_record_sum sum;
     double plain_ns = 0;
     double launches, frac;
-    bool good = kr_record_collect(s->folder, &own, NULL, &sum, err) &&
+    bool good = sum_up(s, s->folder, &sum, err) &&
                 kr_record_steps_find(s->folder, c->plain.label, &recorded, err);
 
     for (size_t i = 0; i < c->plain.n; i++)
@@ -381,23 +401,47 @@ static bool learn_steps(struct session *s, off_t input_at, struct kr_err *err)
     return good;
 }
 
+/* Without work there will be no file that could hold a step time. */
+static bool has_work(const struct session *s)
+{
+    struct kr_record_sum sum;
+    struct kr_err ignored;
+
+    return sum_up(s, s->folder, &sum, &ignored) && sum.with_work;
+}
+
+/* Those that outlive the program are waited for, unless the user wants it all to end: then they
+ * get the moment that dying takes. */
+static void wait_for_others(const struct session *s)
+{
+    static const struct timespec moment = { 0, 200000000 };
+    FILE *log = s->call->quiet ? NULL : s->call->log;
+    size_t left;
+
+    if (s->end.stopped) {
+        nanosleep(&moment, NULL);
+        left = kr_record_count_writers(s->folder);
+    } else {
+        left = kr_record_wait_others(s->folder, &s->signals, log);
+    }
+    if (left)
+        kr_call_warn(s->call, "%zu of its processes still run%s; what they do from now on is lost",
+                     left, left == 1 ? "s" : "");
+}
+
 /* Runs the program, and again for its true step time when that is wanted. */
 static bool run_program(struct session *s, struct kr_err *err)
 {
     struct kr_record_plan plan = plan_of(s);
     off_t input_at = lseek(STDIN_FILENO, 0, SEEK_CUR);
     struct kr_err why;
-    size_t left;
 
     if (!kr_record_run(&plan, &s->signals, &s->end, err))
         return false;
-    left = s->end.stopped ? 0
-                          : kr_record_wait_others(s->folder, &s->signals,
-                                                  s->call->quiet ? NULL : s->call->log);
-    if (left)
-        kr_call_warn(s->call, "%zu of its processes still run; what they do from now on is lost",
-                     left);
-    if (calibrates(s) && s->end.status == 0 && !learn_steps(s, input_at, &why))
+    if (s->end.stopped)
+        kr_call_warn(s->call, "interrupted twice: the program was killed");
+    wait_for_others(s);
+    if (calibrates(s) && s->end.status == 0 && has_work(s) && !learn_steps(s, input_at, &why))
         kr_call_warn(s->call, "no step time without profiling: %s", why.msg);
     return true;
 }
@@ -452,6 +496,62 @@ static bool is_all_lost(const struct kr_record_sum *sum)
            sum->not_ended;
 }
 
+/* The option that chose a window which may never have opened; NULL = none did. */
+static const char *window_option(const struct session *s)
+{
+    static const char *const names[] = { "range", "profiler-api", "delay" };
+
+    for (size_t i = 0; i < KR_COUNT(names); i++) {
+        if (kr_opts_count(&s->call->opts, names[i]))
+            return names[i];
+    }
+    return NULL;
+}
+
+/* Nothing is known to have gone wrong. */
+static void tell_no_work(const struct session *s)
+{
+    const char *option = window_option(s);
+
+    if (s->sum.processes)
+        kr_call_note(s->call, "no device work inside the recorded window; nothing was saved");
+    else if (option)
+        kr_call_note(s->call,
+                     "no process recorded any GPU work: none did any, or the window of --%s never "
+                     "opened; nothing was saved",
+                     option);
+    else
+        kr_call_note(s->call, "no process recorded any GPU work; nothing was saved "
+                              "('kreach doctor' says whether this machine can record)");
+}
+
+/* How many records are lost, as far as that is known. */
+static void print_lost(const struct kr_record_sum *sum, char *text, size_t room)
+{
+    const uint64_t lost = sum->dropped + sum->bad_times;
+    const bool unknown = sum->blind || sum->not_ended;
+
+    if (unknown && !lost)
+        snprintf(text, room, "unknown");
+    else
+        snprintf(text, room, "%s%s", unknown ? "at least " : "", kr_text_count(lost).s);
+}
+
+/* Who used the GPU, and what is known of it: launch calls only where they were asked for. */
+static void explain_all_lost(const struct kr_record_sum *sum, struct kr_err *err)
+{
+    char launches[64] = "";
+    char lost[64];
+
+    print_lost(sum, lost, sizeof lost);
+    if (sum->launches)
+        snprintf(launches, sizeof launches, "launch calls: %s, ", kr_text_count(sum->launches).s);
+    kr_fail(err, KR_EENV,
+            "the program used the GPU and no record of its work came through (%slost records: %s, "
+            "processes cut off: %s)",
+            launches, lost, kr_text_count(sum->not_ended).s);
+}
+
 /* No process did device work: says so, and why when that is known. */
 static void tell_empty(struct session *s)
 {
@@ -459,27 +559,22 @@ static void tell_empty(struct session *s)
     struct kr_err err = { 0 };
 
     if (!sum->held && !*sum->error && !is_all_lost(sum)) {
-        kr_call_note(s->call, sum->processes
-                                  ? "no device work inside the recorded window; "
-                                    "nothing was saved"
-                                  : "no process recorded any GPU work; nothing was saved");
+        tell_no_work(s);
         return;
     }
     if (*sum->error)
         kr_fail(&err, KR_EENV, "nothing was recorded: %s", sum->error);
     else if (!sum->held)
-        kr_fail(&err, KR_EENV,
-                "the program used the GPU and no record of its work came through (launch calls: "
-                "%s, lost records: %s, processes cut off: %s)",
-                kr_text_count(sum->launches).s,
-                sum->blind ? "unknown" : kr_text_count(sum->dropped + sum->bad_times).s,
-                kr_text_count(sum->not_ended).s);
+        explain_all_lost(sum, &err);
     else
         kr_fail(&err, KR_EENV, "nothing was recorded: %s%s%s holds CUPTI in the program",
                 *sum->other ? "'" : "", *sum->other ? sum->other : "another profiler",
                 *sum->other ? "'" : "");
     fail_with(s, KR_STATUS_MISSING, &err);
-    if (!sum->not_ended) /* who was killed was not hindered by the machine */
+    if (sum->unwritten)
+        kr_call_note(s->call, "they could not be written: make room, or save elsewhere with "
+                              "--output");
+    else if (!sum->not_ended) /* who was killed was not hindered by the machine */
         kr_call_note(s->call, "'kreach doctor' shows what is in the way");
 }
 
@@ -496,7 +591,8 @@ static void tell_losses(const struct session *s)
     const struct kr_record_sum *sum = &s->sum;
     bool lossy = false;
 
-    lossy |= tell_loss(s, sum->dropped, "records dropped");
+    lossy |= tell_loss(s, sum->dropped - sum->unwritten, "records dropped");
+    lossy |= tell_loss(s, sum->unwritten, "records that could not be written (is the disk full?)");
     lossy |= tell_loss(s, sum->blind, "processes that cannot know what was dropped");
     lossy |= tell_loss(s, sum->bad_times, "records whose times were lost");
     lossy |= tell_loss(s, sum->missing, "records counted and not in the file");
@@ -505,6 +601,7 @@ static void tell_losses(const struct session *s)
                        "processes without a clean end (their last moments may be missing)");
     lossy |= tell_loss(s, sum->missed, "stretches of the window that CUPTI missed");
     lossy |= tell_loss(s, sum->held, "processes that lost CUPTI to another client");
+    lossy |= tell_loss(s, sum->newer, "processes with a newer libkreach.so than 'kreach' can read");
     if (sum->held && *sum->other)
         kr_call_warn(s->call, "that client is '%s'", sum->other);
     if (*sum->error)
@@ -517,17 +614,34 @@ static void tell(struct session *s)
 {
     const struct kr_record_sum *sum = &s->sum;
 
-    if (s->end.stopped)
-        kr_call_warn(s->call, "interrupted twice: the program was killed");
     if (!sum->with_work) {
         tell_empty(s);
         return;
     }
-    kr_call_note(s->call, "recorded %s kernels, copies and memsets of %s process%s in %s (%s)",
-                 kr_text_count(sum->works).s, kr_text_count(sum->with_work).s,
-                 sum->with_work == 1 ? "" : "es", s->path, kr_text_bytes(sum->file_bytes).s);
+    kr_call_note(s->call, "recorded %s kernels, copies%s of %s process%s in %s (%s)",
+                 kr_text_count(sum->works).s,
+                 kr_opts_count(&s->call->opts, "graph-level") ? ", memsets and whole graphs"
+                                                              : " and memsets",
+                 kr_text_count(sum->with_work).s, sum->with_work == 1 ? "" : "es", s->path,
+                 kr_text_bytes(sum->file_bytes).s);
     tell_losses(s);
-    kr_call_note(s->call, "next: kreach report %s", s->path);
+    if (s->call->quiet)
+        return;
+    fputs("kreach: next: kreach report ", s->call->log);
+    kr_plain_word(s->call->log, s->path);
+    fputc('\n', s->call->log);
+}
+
+/* The recording is not lost: it can be made by hand. Part of the failure, so said in any case. */
+static void tell_kept(const struct session *s)
+{
+    FILE *log = s->call->log;
+
+    if (access(s->folder, F_OK) != 0)
+        return;
+    fputs("kreach: what was recorded is kept; to make a file of it: cat ", log);
+    kr_plain_word(log, s->folder);
+    fputs("/*.part > FILE\n", log);
 }
 
 static void clean_up(struct session *s, bool saved)
@@ -558,8 +672,8 @@ static bool run(struct kr_call *call, struct kr_err *err)
             tell(&s);
         else
             fail_with(&s, KR_RECORD_FAILED, err);
-        if (!saved && *s.folder)
-            kr_call_warn(call, "what was recorded is kept in '%s'", s.folder);
+        if (!saved)
+            tell_kept(&s);
     }
     clean_up(&s, saved);
     kr_record_give_signals_back(&s.signals);

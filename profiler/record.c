@@ -179,6 +179,10 @@ void kr_record_take_signals(struct kr_record_signals *s)
             sigaddset(&s->taken, wanted[i]);
     }
     sigprocmask(SIG_BLOCK, &s->taken, &s->before);
+    sigemptyset(&s->own);
+    sigaddset(&s->own, SIGPIPE);
+    sigaddset(&s->own, SIGXFSZ);
+    sigprocmask(SIG_BLOCK, &s->own, NULL);
 }
 
 void kr_record_give_signals_back(const struct kr_record_signals *s)
@@ -190,6 +194,8 @@ void kr_record_give_signals_back(const struct kr_record_signals *s)
     sigdelset(&meant_for_program, SIGHUP);
     while (sigtimedwait(&meant_for_program, NULL, &now) > 0)
         ; /* what came for the program, or too late for it, must not end us */
+    while (sigtimedwait(&s->own, NULL, &now) > 0)
+        ;
     sigprocmask(SIG_SETMASK, &s->before, NULL);
 }
 
@@ -308,6 +314,18 @@ static void wait_for_program(const struct kr_record_signals *s, struct kr_record
     end->status = ended > 0 ? shell_status(status) : KR_RECORD_FAILED;
 }
 
+/* A script whose interpreter is missing fails like a missing program. */
+static const char *explain(const char *program, int rc)
+{
+    char path[PATH_MAX];
+    bool is_there = strchr(program, '/') ? access(program, F_OK) == 0
+                                         : kr_search_path(program, path, sizeof path);
+
+    if (rc != ENOENT)
+        return strerror(rc);
+    return is_there ? "the interpreter that it names is not there" : "not found";
+}
+
 bool kr_record_run(const struct kr_record_plan *plan, const struct kr_record_signals *signals,
                    struct kr_record_end *end, struct kr_err *err)
 {
@@ -328,6 +346,5 @@ bool kr_record_run(const struct kr_record_plan *plan, const struct kr_record_sig
     end->pid = 0;
     if (rc != EAGAIN && rc != ENOMEM)
         end->status = rc == ENOENT ? KR_RECORD_NOT_FOUND : KR_RECORD_NOT_EXECUTABLE;
-    return kr_fail(err, KR_EENV, "cannot run '%s': %s", plan->argv[0],
-                   rc == ENOENT ? "not found" : strerror(rc));
+    return kr_fail(err, KR_EENV, "cannot run '%s': %s", plan->argv[0], explain(plan->argv[0], rc));
 }

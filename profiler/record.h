@@ -37,12 +37,14 @@ struct kr_record_plan {
 /* Signals that are taken by waiting for them while something is recorded. */
 struct kr_record_signals {
     sigset_t taken, before; /* `before`: the mask to go back to, and the program's */
+    sigset_t own;           /* what our own writing may raise: held back, for its error tells */
 };
 
 /**
  * Takes SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 (those that were not ignored) until
  * kr_record_give_signals_back, so that a recording is always saved and nothing stays behind. Before
- * other threads are started.
+ * other threads are started. SIGPIPE and SIGXFSZ, too, no longer end us: the recording is saved
+ * although nobody reads what we say, and a file that is too large is an error like others.
  */
 void kr_record_take_signals(struct kr_record_signals *s);
 void kr_record_give_signals_back(const struct kr_record_signals *s);
@@ -92,6 +94,9 @@ bool kr_record_run(const struct kr_record_plan *plan, const struct kr_record_sig
 size_t kr_record_wait_others(const char *folder, const struct kr_record_signals *signals,
                              FILE *log);
 
+/** How many of them there are, without a wait. */
+size_t kr_record_count_writers(const char *folder);
+
 /* What the processes of a run wrote, for the person who waits for it. */
 struct kr_record_sum {
     uint64_t processes;  /* that wrote anything; what exec starts counts as another */
@@ -99,6 +104,7 @@ struct kr_record_sum {
     uint64_t works;      /* kernels, copies, memsets and graphs */
     uint64_t launches;   /* launch calls, where they were asked for */
     uint64_t dropped;    /* records that the processes know they lost */
+    uint64_t unwritten;  /* of them, those that the disk did not take */
     uint64_t blind;      /* processes that cannot know what was dropped */
     uint64_t bad_times;  /* records whose times were lost */
     uint64_t not_ended;  /* processes without a clean end */
@@ -106,6 +112,7 @@ struct kr_record_sum {
     uint64_t damaged;    /* stretches of bytes that were no chunks */
     uint64_t missed;     /* stretches of windows in which CUPTI could not record */
     uint64_t held;       /* processes in which another CUPTI client held the records */
+    uint64_t newer;      /* processes whose libkreach.so writes a format that is not ours yet */
     char other[128];     /* that client; "" = not known */
     char error[256];     /* why CUPTI could not record in a process; "" = it could */
     uint64_t file_bytes; /* of the whole file */

@@ -59,6 +59,8 @@ static void count_section(struct kr_record_sum *sum, const struct kr_section *s)
     sum->works += s->events;
     sum->launches += s->totals[KREACH_TOTAL_LAUNCHES];
     sum->dropped += kr_section_dropped(s);
+    sum->unwritten += s->lost[KREACH_LOST_WRITE];
+    sum->newer += s->version_major > KREACH_VERSION_MAJOR;
     sum->blind += !kr_section_drops_known(s);
     sum->bad_times += s->lost[KREACH_LOST_ZERO_TIME] + s->lost[KREACH_LOST_BAD_TIME];
     sum->not_ended += !s->ended;
@@ -330,7 +332,7 @@ static bool still_runs(const struct kr_part *part)
            state != 'Z' && started == part->started_ticks;
 }
 
-static size_t count_writers(const char *folder)
+size_t kr_record_count_writers(const char *folder)
 {
     struct kr_err ignored = { 0 };
     struct kr_parts parts;
@@ -355,7 +357,7 @@ size_t kr_record_wait_others(const char *folder, const struct kr_record_signals 
     static const struct timespec period = { 0, 100000000 };
     static const int meant_for_program[] = { SIGCHLD, SIGUSR1, SIGUSR2 };
     sigset_t stop = signals->taken;
-    size_t n = count_writers(folder);
+    size_t n = kr_record_count_writers(folder);
 
     for (size_t i = 0; i < KR_COUNT(meant_for_program); i++)
         sigdelset(&stop, meant_for_program[i]);
@@ -363,6 +365,6 @@ size_t kr_record_wait_others(const char *folder, const struct kr_record_signals 
         fprintf(log, "kreach: %zu process%s still recording; Ctrl-C stops the wait\n", n,
                 n == 1 ? " is" : "es are");
     while (n && sigtimedwait(&stop, NULL, &period) < 0)
-        n = count_writers(folder);
+        n = kr_record_count_writers(folder);
     return n;
 }

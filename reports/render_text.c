@@ -417,12 +417,12 @@ static void say_next(const struct page *p)
     kr_say_title(p->out, &p->opt->style, "Next", NULL);
     if (r->class_rows.rows[KR_UNCLASSIFIED].stats.count) {
         fputs("  kreach explain --unclassified ", p->out);
-        kr_plain_text(p->out, path);
+        kr_plain_word(p->out, path);
         fputc('\n', p->out);
     }
     fputs("  kreach predict --sigma SIGMA.json ", p->out);
     put_wall(p);
-    kr_plain_text(p->out, path);
+    kr_plain_word(p->out, path);
     fputc('\n', p->out);
 }
 

@@ -211,3 +211,24 @@ void kr_plain_text(FILE *out, const char *s)
 {
     kr_plain_textn(out, s, strlen(s));
 }
+
+void kr_plain_word(FILE *out, const char *s)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "_-./,:=@%+";
+
+    if (*s == '-' && s[1]) /* a dash alone is standard input */
+        fputs("./", out);
+    if (*s && strspn(s, safe) == strlen(s)) {
+        fputs(s, out);
+        return;
+    }
+    fputc('\'', out);
+    for (size_t len; *s; s += len + (s[len] == '\'')) {
+        len = strcspn(s, "'");
+        kr_plain_textn(out, s, len);
+        if (s[len])
+            fputs("'\\''", out);
+    }
+    fputc('\'', out);
+}

@@ -74,4 +74,10 @@ bool kr_utf8_is_control(const char *s, size_t char_len);
 void kr_plain_textn(FILE *out, const char *s, size_t len);
 void kr_plain_text(FILE *out, const char *s);
 
+/**
+ * The same as one word of a command line, for the user to copy: in quotes where the shell wants
+ * them, and never like an option; "-" stays.
+ */
+void kr_plain_word(FILE *out, const char *s);
+
 #endif

@@ -363,6 +363,10 @@ static void wrong_command_lines_run_nothing(void **state)
         { { "--steps", "0", "touch", "ran" }, "--steps must be at least 1" },
         { { "--cap", "lots", "touch", "ran" }, "--cap takes a whole number" },
         { { "--range", "", "touch", "ran" }, "--range takes a name" },
+        { { "--range", "a\\", "touch", "ran" }, "--range takes no name that ends with" },
+        { { "--duration", "999us", "touch", "ran" }, "--duration takes 1.00 ms to " },
+        { { "--duration", "0s", "touch", "ran" }, "not '0s'" },
+        { { "--delay", "10000001s", "touch", "ran" }, "--delay takes 0 ns to " },
         { { "-o", "-", "touch", "ran" }, "standard output is the program's" },
         { { "-o", "/", "touch", "ran" }, "it is a directory" },
         { { "--duraton", "5s", "touch", "ran" }, "did you mean '--duration'" },
@@ -432,7 +436,7 @@ static void parts_are_kept_when_they_cannot_be_put_together(void **state)
     (void)state;
     outcome = RECORD("-o", "r.kreach", "mkdir", "r.kreach");
     assert_int_equal(outcome.status, 125);
-    folder = strstr(outcome.log, "what was recorded is kept in '");
+    folder = strstr(outcome.log, "what was recorded is kept; to make a file of it: cat ");
     assert_non_null(folder);
     assert_int_equal(count_files(), 2);
 }

@@ -1,0 +1,18 @@
+# What a user copies works, and what is said is what happened.
+export KREACH_STUB=work
+for name in 'my run.kreach' "it's.kreach" -x.kreach; do
+    kreach record -o "$name" -- true 2>log
+    bash -c "$(sed -n 's/^kreach: next: //p' log)" | grep -c '^complete   yes'
+done
+kreach record -o run.kreach -- sh -c "trap '' INT; sleep 2 & kill -INT \$PPID; sleep 0.3; kill -INT \$PPID; sleep 5" 2>&1 |
+    grep -c '^kreach: warning: 1 of its processes still runs'
+export KREACH_STUB=nothing
+kreach record true
+kreach record --calibrate true
+kreach record --range step true
+kreach record -- sh -c ': >"$KREACH_OUT/a.part"'
+echo "status $?"
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+kreach record ./script
+echo "status $?"
