@@ -25,6 +25,7 @@ struct kr_finding {
     char advice[256];          /* what to do about it; "" = nothing */
 };
 
+/* "" and 0 are unknown: of the compute capability, a major of 0. */
 struct kr_doctor_gpu {
     char name[128];
     char uuid[48]; /* "GPU-..." or "MIG-..." */

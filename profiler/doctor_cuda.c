@@ -138,9 +138,29 @@ static void read_release(char *release, size_t room)
         snprintf(release, room, "%.*s", (int)strcspn(word + 2, " \n"), word + 2);
 }
 
+/* A GPU in words; what it does not tell is unknown, never zero. */
+static bool say_gpu(struct kr_doctor *d, size_t number, struct kr_err *err)
+{
+    const struct kr_doctor_gpu *g = &d->gpus[number];
+    char memory[32] = "memory unknown";
+    char sms[32] = "SMs unknown";
+    char capability[48] = "compute capability unknown";
+
+    if (g->memory_bytes)
+        snprintf(memory, sizeof memory, "%.0f GB", (double)g->memory_bytes / 1e9);
+    if (g->sm_count)
+        snprintf(sms, sizeof sms, "%u SMs", g->sm_count);
+    if (g->cc_major)
+        snprintf(capability, sizeof capability, "compute capability %u.%u", g->cc_major,
+                 g->cc_minor);
+    return kr_doctor_find(d, KR_HEALTH_GOOD, "gpu", "", err, "%zu: %s, %s, %s, %s%s%s", number,
+                          *g->name ? g->name : "name unknown", memory, sms, capability,
+                          *g->uuid ? ", " : "", g->uuid);
+}
+
 static bool judge_init(struct kr_doctor *d, const struct answer *a, struct kr_err *err)
 {
-    if (a->init_result == CUDA_NO_DEVICE)
+    if (a->init_result == CUDA_NO_DEVICE || (a->init_result == 0 && d->n_gpus == 0))
         return kr_doctor_find(d, KR_HEALTH_FATAL, "gpu",
                               "give the container a GPU (--gpus all), or see CUDA_VISIBLE_DEVICES",
                               err, "the driver is there, and shows no GPU");
@@ -149,19 +169,25 @@ static bool judge_init(struct kr_doctor *d, const struct answer *a, struct kr_er
                               "driver and kernel module may differ in version; see dmesg", err,
                               "CUDA cannot be initialised: error %d", a->init_result);
     for (size_t i = 0; i < d->n_gpus; i++) {
-        const struct kr_doctor_gpu *g = &d->gpus[i];
-
-        if (!kr_doctor_find(d, KR_HEALTH_GOOD, "gpu", "", err,
-                            "%zu: %s, %.0f GB, %u SMs, compute capability %u.%u, %s", i, g->name,
-                            (double)g->memory_bytes / 1e9, g->sm_count, g->cc_major, g->cc_minor,
-                            g->uuid))
+        if (!say_gpu(d, i, err))
             return false;
-        if (strncmp(g->uuid, "MIG", 3) == 0 &&
+        if (strncmp(d->gpus[i].uuid, "MIG", 3) == 0 &&
             !kr_doctor_find(d, KR_HEALTH_NOTE, "gpu", "", err,
                             "%zu is a MIG instance: shares are of the instance, not of the GPU", i))
             return false;
     }
     return true;
+}
+
+static bool say_driver(struct kr_doctor *d, struct kr_err *err)
+{
+    char cuda[32] = "for an unknown CUDA";
+
+    if (d->cuda_version)
+        snprintf(cuda, sizeof cuda, "up to CUDA %u.%u", d->cuda_version / 1000,
+                 d->cuda_version % 1000 / 10);
+    return kr_doctor_find(d, KR_HEALTH_GOOD, "driver", "", err, "NVIDIA driver %s, %s",
+                          *d->driver ? d->driver : "of unknown release", cuda);
 }
 
 bool kr_doctor_examine_cuda(struct kr_doctor *d, struct kr_err *err)
@@ -184,9 +210,5 @@ bool kr_doctor_examine_cuda(struct kr_doctor *d, struct kr_err *err)
     d->cuda_version = (uint32_t)a.version;
     d->n_gpus = (size_t)a.n_gpus;
     memcpy(d->gpus, a.gpus, sizeof d->gpus);
-    return kr_doctor_find(d, KR_HEALTH_GOOD, "driver", "", err,
-                          "NVIDIA driver %s, up to CUDA %u.%u",
-                          *d->driver ? d->driver : "of unknown release", d->cuda_version / 1000,
-                          d->cuda_version % 1000 / 10) &&
-           judge_init(d, &a, err);
+    return say_driver(d, err) && judge_init(d, &a, err);
 }

@@ -224,6 +224,21 @@ static bool judge_chosen(struct kr_doctor *d, struct kr_doctor_cupti *copy, stru
                           "KREACH_CUPTI names %s, which does not load or does not fit", copy->path);
 }
 
+/* How to get a copy that fits a driver. The wheels of CUDA 13 and later have no number. */
+static const char *wheel_for(uint32_t cuda_version)
+{
+    if (cuda_version && cuda_version < 11000)
+        return "update the driver: recording needs one for CUDA 11.8 or later";
+    switch (cuda_version / 1000) {
+    case 11:
+        return "pip install nvidia-cuda-cupti-cu11, or install torch or a CUDA toolkit for CUDA 11";
+    case 12:
+        return "pip install nvidia-cuda-cupti-cu12, or install torch or a CUDA toolkit for CUDA 12";
+    default:
+        return "pip install nvidia-cuda-cupti, or install torch or a CUDA toolkit";
+    }
+}
+
 static bool say_what_is_taken(struct kr_doctor *d, struct kr_err *err)
 {
     if (chosen_by_user())
@@ -236,14 +251,9 @@ static bool say_what_is_taken(struct kr_doctor *d, struct kr_err *err)
                               "%s would be taken (found by %s), unless the program brings its own",
                               d->cuptis[i].path, d->cuptis[i].found_by);
     }
-    if (d->n_cuptis)
-        return kr_doctor_find(d, KR_HEALTH_FATAL, "cupti",
-                              "install the CUPTI of CUDA as old as the driver: pip install "
-                              "nvidia-cuda-cupti-cu12, or update the driver",
-                              err, "no copy of CUPTI loads and fits the driver");
-    return kr_doctor_find(d, KR_HEALTH_FATAL, "cupti",
-                          "install torch, a CUDA toolkit, or the wheel nvidia-cuda-cupti", err,
-                          "no libcupti was found");
+    return kr_doctor_find(d, KR_HEALTH_FATAL, "cupti", wheel_for(d->cuda_version), err, "%s",
+                          d->n_cuptis ? "no copy of CUPTI loads and fits the driver"
+                                      : "no libcupti was found");
 }
 
 bool kr_doctor_examine_cupti(struct kr_doctor *d, struct kr_err *err)

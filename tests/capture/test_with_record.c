@@ -404,16 +404,22 @@ static void the_doctor_takes_no_cupti_that_the_library_refuses(void **state)
 static void the_doctor_sees_driver_gpus_and_what_fits_them(void **state)
 {
     static const struct {
-        const char *fake, *says;
+        const char *fake, *cupti, *says;
         int status;
     } cases[] = {
-        { "a=1", ", up to CUDA 13.0", 0 },
-        { "a=1", "7: Fake GPU 7, 86 GB, 132 SMs, compute capability 9.0, GPU-a7a7a7a7-a7a7-", 0 },
-        { "a=1", "Recording works here.", 0 },
-        { "mig=1,gpus=1", "0 is a MIG instance", 0 },
-        { "driver=12040", "which does not load or does not fit", 4 },
-        { "init=100", "the driver is there, and shows no GPU", 4 },
-        { "init=803", "CUDA cannot be initialised: error 803", 4 },
+        { "a=1", "libcupti.so.13", ", up to CUDA 13.0", 0 },
+        { "a=1", "libcupti.so.13",
+          "7: Fake GPU 7, 86 GB, 132 SMs, compute capability 9.0, GPU-a7a7a7a7-a7a7-", 0 },
+        { "a=1", "libcupti.so.13", "Recording works here.", 0 },
+        { "mig=1,gpus=1", "libcupti.so.13", "0 is a MIG instance", 0 },
+        { "driver=12040", "libcupti.so.13", "which does not load or does not fit", 4 },
+        { "init=100", "libcupti.so.13", "the driver is there, and shows no GPU", 4 },
+        { "init=803", "libcupti.so.13", "CUDA cannot be initialised: error 803", 4 },
+        { "gpus=9", "",
+          "8: name unknown, memory unknown, SMs unknown, compute capability unknown\n", 0 },
+        { "gpus=0", "libcupti.so.13", "the driver is there, and shows no GPU", 4 },
+        { "driver=0", "libcupti.so.13", "for an unknown CUDA\n", 0 },
+        { "driver=10020", "", "-> update the driver: recording needs", 4 },
     };
     char command[1000];
     char text[8192];
@@ -422,8 +428,8 @@ static void the_doctor_sees_driver_gpus_and_what_fits_them(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(command, sizeof command,
                  "env -i PATH=/nonexistent KREACH_LIB='%s' FAKE='%s' LD_LIBRARY_PATH='%s' "
-                 "KREACH_CUPTI=libcupti.so.13 '%s' doctor 2>&1",
-                 LIBKREACH, cases[i].fake, FAKE_LIB, KREACH);
+                 "KREACH_CUPTI='%s' '%s' doctor 2>&1",
+                 LIBKREACH, cases[i].fake, FAKE_LIB, cases[i].cupti, KREACH);
         FILE *in = popen(command, "r");
         assert_non_null(in);
         text[fread(text, 1, sizeof text - 1, in)] = '\0';
