@@ -241,11 +241,7 @@ static bool prepare(struct session *s, struct kr_err *err)
     if (!kr_record_find_library(s->library, sizeof s->library, err))
         return false;
     tell_others(s);
-    if (kr_record_make_folder(s->path, s->folder, sizeof s->folder, err))
-        return true;
-    if (s->path == s->default_path)
-        kr_call_note(s->call, "--output FILE saves the recording in another folder");
-    return false;
+    return kr_record_make_folder(s->path, s->folder, sizeof s->folder, err);
 }
 
 static struct kr_record_plan plan_of(const struct session *s)
@@ -663,6 +659,8 @@ static bool run(struct kr_call *call, struct kr_err *err)
     kr_record_take_signals(&s.signals);
     if (!prepare(&s, err)) {
         fail_with(&s, KR_RECORD_FAILED, err);
+        if (err->code == KR_EOUTPUT && s.path == s.default_path)
+            kr_call_note(call, "--output FILE saves the recording in another folder");
     } else if (!run_program(&s, err)) {
         fail_with(&s, s.end.status, err);
     } else {

@@ -35,6 +35,19 @@ static int open_temporary(char *template)
     return fd;
 }
 
+/* Where a standard stream is closed its number is free, and what is said there must not end in the
+ * data. */
+static int above_streams(int fd)
+{
+    int high = fd > STDERR_FILENO ? fd : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+    if (high < 0)
+        return fd;
+    if (high != fd)
+        close(fd);
+    return high;
+}
+
 static bool open_file(struct kr_output *out, bool in_place, struct kr_err *err)
 {
     int fd;
@@ -56,6 +69,7 @@ static bool open_file(struct kr_output *out, bool in_place, struct kr_err *err)
         out->temporary = NULL;
         return fail_write(out, err);
     }
+    fd = above_streams(fd);
     out->file = fdopen(fd, "w");
     out->owned = out->file != NULL;
     if (!out->file) {

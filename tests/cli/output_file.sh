@@ -18,5 +18,9 @@ $K -o . steps.json >error.json
 echo $?
 $K -o /dev/null steps.json
 echo $?
+# With no standard error its number is free, and the warning of a cut file must not end in the data.
+head -c 2000 steps.json >cut.json
+$K -o two.json cut.json 2>&-
+$K cut.json 2>/dev/null | cmp - two.json
 ls -a | grep -E 'never|XX|\.json\.'
 exit 0

@@ -16,3 +16,9 @@ printf '#!/no/such/interpreter\n' >script
 chmod +x script
 kreach record ./script
 echo "status $?"
+# Whoever may not write here learns what to do.
+mkdir closed
+cd closed
+rm -r ../closed
+kreach record true
+echo "status $?"
