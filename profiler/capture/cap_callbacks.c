@@ -11,7 +11,7 @@
  * when a request is answered with NULL, and two threads must never fill one buffer.
  */
 #define DISCARD_BYTES       ((size_t)16 << 10)
-#define DISCARD_LIMIT_BYTES ((size_t)16 << 20)
+#define DISCARD_LIMIT_BYTES ((size_t)64 << 20)
 #define VERSION_WITH_NULL   27 /* CUDA 12.9 */
 
 bool cap_callbacks_open(struct cap_session *s)
@@ -24,7 +24,7 @@ bool cap_callbacks_open(struct cap_session *s)
 }
 
 /*
- * When there is nothing left to give: over a thousand threads beyond the cap, or a forked child
+ * When there is nothing left to give: over four thousand threads beyond the cap, or a forked child
  * that goes on using its parent's CUDA.
  */
 static uint8_t shared[4096] __attribute__((aligned(16)));

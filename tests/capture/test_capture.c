@@ -171,6 +171,20 @@ static void a_run_says_what_it_is(void **state)
     scene_free(o);
 }
 
+/* Eight are there before the first kernel; more come from our own thread. */
+static void a_launch_never_waits_for_a_buffer_to_be_made(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "flush=0.02", .ops = "init threads=4,100 sleep=100 threads=4,100 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_true(f->totals[KREACH_TOTAL_REQUESTS] >= 8);
+    assert_int_equal(f->totals[KREACH_TOTAL_REQUESTS_SLOW], 0);
+    assert_true(f->totals[KREACH_TOTAL_OWN_CPU_NS] > 0);
+    scene_free(o);
+}
+
 static void eight_gpus_are_told_apart(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){
@@ -332,6 +346,24 @@ static void at_the_memory_cap_records_are_counted_and_the_program_runs(void **st
     scene_free(o);
 }
 
+/* Row 20, once more: each of them needs a buffer of its own. */
+static void what_a_thousand_threads_lose_beyond_the_cap_is_counted(void **state)
+{
+    struct outcome *o =
+        scene_run(&(struct scene){ .fake = "version=18",
+                                   .options = "cap=1,buffer=16,flush=3600",
+                                   .ops = "init us=20000 threads=1300,3 us=0 sync return=0" });
+    struct read_file *f = scene_file(o);
+    bool present = false;
+    const uint64_t lost = kreach_read_lost(f, KREACH_LOST_MEMORY_CAP, &present);
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_true(present);
+    assert_int_equal(f->kernels + lost, 3900);
+    scene_free(o);
+}
+
 /* Nothing is recorded, the program is unharmed, the reason is said and is in the file. */
 static const struct refusal {
     const char *name;
@@ -396,10 +428,10 @@ static void a_refused_recording_says_why_and_harms_nobody(void **state)
 
 /* Things that leave no file at all. */
 static const struct scene silent[] = {
-    { .ops = "return=0" },                                            /* no CUDA */
-    { .ops = "init return=0" },                                       /* CUDA, but no work */
-    { .fake = "strict=1", .ops = "init sleep=50 return=0" },          /* row 28 */
-    { .env = "KREACH_DISABLE=1", .ops = "init kernels=10 return=0" }, /* row 57 */
+    { .ops = "return=0" },      /* no CUDA */
+    { .ops = "init return=0" }, /* CUDA, but no work */
+    { .fake = "strict=1", .options = "flush=0.02", .ops = "init sleep=200 return=0" }, /* row 28 */
+    { .env = "KREACH_DISABLE=1", .ops = "init kernels=10 return=0" },                  /* row 57 */
     { .no_preload = true, .env = "KREACH_DISABLE=1", .ops = "init kernels=10 return=0" },
     { .options = "floor", .ops = "init kernels=5000 return=0" },
 };
@@ -631,11 +663,13 @@ int main(void)
         cmocka_unit_test(every_record_reaches_the_file),
         cmocka_unit_test(a_kernel_takes_at_most_32_bytes),
         cmocka_unit_test(a_run_says_what_it_is),
+        cmocka_unit_test(a_launch_never_waits_for_a_buffer_to_be_made),
         cmocka_unit_test(eight_gpus_are_told_apart),
         cmocka_unit_test(peer_copies_name_both_devices),
         cmocka_unit_test(names_that_change_in_place_are_seen),
         cmocka_unit_test(every_loss_is_in_the_file_and_on_stderr),
         cmocka_unit_test(at_the_memory_cap_records_are_counted_and_the_program_runs),
+        cmocka_unit_test(what_a_thousand_threads_lose_beyond_the_cap_is_counted),
         cmocka_unit_test(a_refused_recording_says_why_and_harms_nobody),
         cmocka_unit_test(a_process_without_gpu_work_leaves_nothing),
         cmocka_unit_test(a_section_without_work_is_not_begun),

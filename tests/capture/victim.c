@@ -27,6 +27,7 @@
  *   nopart            complains about an open descriptor of a recording
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
  *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
+ *   halt              it ends without fetching its records
  *   finalize          it takes CUPTI down
  *   subscribe enable  it subscribes; it enables kernel records
  *                     rival=direct subscribe=direct: by a symbol of CUPTI's own handle
@@ -166,6 +167,8 @@ static void graphs(unsigned n, unsigned nodes)
                                         .duration_ns = duration_ns });
 }
 
+#define THREADS_MAX 2048
+
 struct thread_work {
     unsigned n;
     uint32_t stream;
@@ -181,10 +184,11 @@ static void *launch_many(void *arg)
 
 static void threads(unsigned n, unsigned each)
 {
-    pthread_t ids[256];
-    struct thread_work work[256];
+    static pthread_t ids[THREADS_MAX];
+    static struct thread_work work[THREADS_MAX];
 
-    n = n < 256 ? n : 256;
+    if (n > THREADS_MAX)
+        abort();
     for (unsigned i = 0; i < n; i++) {
         work[i] = (struct thread_work){ each, i % 64 };
         if (pthread_create(&ids[i], NULL, launch_many, &work[i]) != 0)
@@ -590,6 +594,8 @@ static void settings(const char *op, const char *value)
         cuptiActivityEnable(CUPTI_KIND_CONCURRENT_KERNEL);
     else if (!strcmp(op, "finalize"))
         cuptiFinalize();
+    else if (!strcmp(op, "halt"))
+        cuptiActivityDisable(CUPTI_KIND_CONCURRENT_KERNEL);
     else if (!strcmp(op, "unrival")) {
         cuptiActivityDisable(CUPTI_KIND_CONCURRENT_KERNEL);
         cuptiActivityFlushAll(CUPTI_FLUSH_FORCED);
