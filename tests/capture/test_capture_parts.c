@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -176,6 +177,27 @@ static void a_pool_that_ran_out_keeps_more_buffers_ready(void **state)
     take(&p, 20);
     cap_pool_refill(&p);
     assert_int_equal(atomic_load(&p.n_free), 8); /* an eighth of the limit */
+}
+
+/* Page faults of the program's thread would be part of its launches. */
+static void buffers_that_are_ready_have_their_memory(void **state)
+{
+    enum { BYTES = 64 * 4096 };
+    unsigned char resident[BYTES / 4096];
+    struct cap_pool p;
+
+    (void)state;
+    assert_true(cap_pool_open(&p, BYTES, 8 * BYTES, 3));
+    for (int i = 0; i < 3; i++) {
+        uint8_t *buffer = cap_pool_take(&p);
+        assert_non_null(buffer);
+        assert_int_equal(mincore(buffer, BYTES, resident), 0);
+        for (size_t page = 0; page < sizeof resident; page++)
+            assert_int_equal(resident[page] & 1, 1);
+    }
+    assert_int_equal(atomic_load(&p.requests_slow), 0);
+    assert_non_null(cap_pool_take(&p));
+    assert_int_equal(atomic_load(&p.requests_slow), 1);
 }
 
 static void a_full_table_forgets_and_numbers_on(void **state)
@@ -703,6 +725,7 @@ int main(void)
         cmocka_unit_test(no_buffer_is_ever_held_twice),
         cmocka_unit_test(buffers_come_back_in_the_order_of_return),
         cmocka_unit_test(a_pool_that_ran_out_keeps_more_buffers_ready),
+        cmocka_unit_test(buffers_that_are_ready_have_their_memory),
         cmocka_unit_test(a_full_table_forgets_and_numbers_on),
         cmocka_unit_test(an_id_does_not_depend_on_what_was_asked_before),
         cmocka_unit_test(names_are_kept_once_and_compared_again_each_batch),
