@@ -7,7 +7,6 @@
 #include "mem.h"
 #include "step_times.h"
 
-enum { MAX_SECTIONS = 1 << 14 };
 #define MAX_CHUNKS ((size_t)1 << 31)
 
 /* A section and where its chunks stand in the list of all. */
@@ -52,7 +51,8 @@ static bool index_chunk(struct reader *r, const struct kr_chunk *chunk, struct k
         return true;
     }
     if (begins_section(r, chunk)) {
-        if (!kr_grow(&r->parts, &r->cap_parts, r->n_parts + 1, sizeof *r->parts, MAX_SECTIONS, err))
+        if (!kr_grow(&r->parts, &r->cap_parts, r->n_parts + 1, sizeof *r->parts, KR_MAX_SECTIONS,
+                     err))
             return kr_wrap(err, "processes");
         r->parts[r->n_parts++] =
             (struct part){ .section.offset = chunk->offset, .first_chunk = r->n_chunks };

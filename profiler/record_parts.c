@@ -16,7 +16,10 @@
 #include "record.h"
 #include "section.h"
 
-enum { MAX_PARTS = 1 << 16, PROBE_BYTES = 4096 };
+enum {
+    MAX_PARTS = KR_MAX_SECTIONS - 1, /* beside the recorder's own section */
+    PROBE_BYTES = 4096
+};
 
 bool kr_part_map(const char *folder, const char *name, struct kr_part_bytes *map,
                  struct kr_err *err)

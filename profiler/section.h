@@ -7,6 +7,9 @@
 
 #include "chunks.h"
 
+/* In one file: the reader takes no more, so that `kreach record` makes no more. */
+enum { KR_MAX_SECTIONS = 1 << 16 };
+
 enum { KR_SECTION_LOSSES = 16, KR_SECTION_GAPS = 8, KR_SECTION_TOTALS = 32 };
 
 /* Texts are borrowed from the file's bytes. */

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "import_kreach.h"
 #include "kreach_build.h"
 #include "record.h"
 #include "scratch.h"
@@ -59,10 +60,34 @@ static void what_the_disk_did_not_take_and_what_is_too_new_is_told_apart(void **
     assert_int_equal(sum.newer, 1);
 }
 
+/* The recorder's limit is the reader's. */
+static void many_thousand_processes_make_a_file_that_can_be_read(void **state)
+{
+    enum { PROCESSES = 20000 };
+    struct kr_build one = { 0 };
+    struct kr_bytes file = { 0 };
+    struct kr_timeline *t;
+    struct kr_err err = { 0 };
+
+    (void)state;
+    kr_build_process(&one, 1, "kernel", 1);
+    for (size_t i = 0; i < PROCESSES; i++)
+        assert_true(kr_bytes_put(&file, one.file.data, one.file.len, &err));
+    t = kr_import_kreach("many", file.data, file.len, &err);
+    if (!t)
+        print_error("%s\n", err.msg);
+    assert_non_null(t);
+    assert_int_equal(t->n_events, PROCESSES);
+    kr_timeline_free(t);
+    kr_bytes_free(&file);
+    kr_build_free(&one);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_the_disk_did_not_take_and_what_is_too_new_is_told_apart),
+        cmocka_unit_test(many_thousand_processes_make_a_file_that_can_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
