@@ -705,6 +705,19 @@ static void the_library_needs_nothing_but_libc(void **state)
                      0);
 }
 
+/* Any other symbol could stand in front of one of the program's. */
+static void the_library_shows_only_what_it_stands_in_front_of(void **state)
+{
+    (void)state;
+    if (SANITIZED)
+        skip();
+    assert_int_equal(system("nm -D --defined-only '" LIBKREACH "' | grep -qw execve"), 0);
+    assert_int_equal(system("nm -D --defined-only '" LIBKREACH
+                            "' | awk '{ print $NF }' | grep -vxE "
+                            "'_[eE]xit|f?exec[a-z]+|InitializeInjection(Nvtx2)?|cupti[A-Za-z_2]+'"),
+                     1 << 8);
+}
+
 /* Row 64: not by an exception, an assertion or a call. */
 static void the_library_never_ends_the_program(void **state)
 {
@@ -741,6 +754,7 @@ int main(void)
         cmocka_unit_test(a_cupti_newer_than_the_driver_is_left_alone),
         cmocka_unit_test(programs_that_have_nothing_to_do_with_cuda_run_as_ever),
         cmocka_unit_test(the_library_needs_nothing_but_libc),
+        cmocka_unit_test(the_library_shows_only_what_it_stands_in_front_of),
         cmocka_unit_test(the_library_never_ends_the_program),
     };
 

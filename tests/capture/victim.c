@@ -20,10 +20,13 @@
  *   push=NAME pop dpush=D/NAME dpop=D start=NAME end mark=NAME   see fake_nvtx.h
  *   fork=OPS...;      a child does the operations up to ";" and calls _exit(0); the parent waits
  *   storm=N           N children that exit at once, while a thread launches
- *   exec=PATH badexec vexec vexit   v: in a child of vfork
+ *   exec=PATH badexec noexec vexec vexit   badexec: of a folder; noexec: of nothing that is there;
+ *                     v: in a child of vfork
  *   become=CALL       that call of the exec family makes this a shell that checks its arguments
  *   spawn             a child by posix_spawn
  *   clone             a child that no fork handler sees calls _exit
+ *   load=LIBRARY      dlopen
+ *   unload            dlclose of libkreach.so, as often as it may have been opened
  *   nopart            complains about an open descriptor of a recording
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
  *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
@@ -34,6 +37,7 @@
  *   ranges=N          N ranges "range" with nothing in them, fifty a millisecond
  *   windows=N         N ranges "window" of two kernels; complains when memory grows
  *   alarm=US          a signal with a handler every so often
+ *   strayed=US        the same, blocked on all threads of its own: complains when it is handled
  *   leavers=T,S       T threads call _exit(S) at once
  *   quiet             ignores SIGTERM by a handler of its own
  *   exit=S _exit=S _Exit=S quick_exit=S return=S kill=SIGNAL abort hang daemon
@@ -293,11 +297,25 @@ static void on_alarm(int signo)
     (void)signo;
 }
 
-static void alarms(unsigned us)
+static void on_stray_alarm(int signo)
+{
+    static const char complaint[] = "victim: a signal on a thread that is not the program's\n";
+
+    (void)signo;
+    if (write(STDERR_FILENO, complaint, sizeof complaint - 1) < 0)
+        abort();
+}
+
+static void alarms(unsigned us, bool blocked)
 {
     const struct itimerval every = { { 0, (suseconds_t)us }, { 0, (suseconds_t)us } };
+    sigset_t set;
 
-    signal(SIGALRM, on_alarm);
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    if (blocked)
+        pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGALRM, blocked ? on_stray_alarm : on_alarm);
     setitimer(ITIMER_REAL, &every, NULL);
 }
 
@@ -490,7 +508,10 @@ static void exec_something(const char *op, char *path)
         execv(path, argv);
         perror("victim: exec");
     } else if (!strcmp(op, "badexec")) {
+        execv("/", argv);
+    } else if (!strcmp(op, "noexec")) {
         execv("/nonexistent/program", argv);
+        execvp("nonexistent-program", argv);
     } else if (!strcmp(op, "vexec") || !strcmp(op, "vexit")) {
         char *true_argv[] = { (char *)"true", NULL };
         pid_t child = vfork();
@@ -551,13 +572,24 @@ static void work(const char *op, unsigned n, unsigned each)
         windows(n);
     else if (!strcmp(op, "ranges"))
         ranges(n);
-    else if (!strcmp(op, "alarm"))
-        alarms(n);
+    else if (!strcmp(op, "alarm") || !strcmp(op, "strayed"))
+        alarms(n, op[0] == 's');
     else if (!strcmp(op, "leavers"))
         leavers(n, each);
     for (unsigned i = 0; !strcmp(op, "steps") && i < n; i++) {
         kernels(each, 7);
         usleep(1000);
+    }
+}
+
+static void unload(void)
+{
+    for (int i = 0; i < 4; i++) {
+        void *library = dlopen(getenv("CUDA_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);
+        if (!library)
+            return;
+        dlclose(library);
+        dlclose(library);
     }
 }
 
@@ -581,6 +613,10 @@ static void settings(const char *op, const char *value)
         signal(SIGTERM, on_term);
     else if (!strcmp(op, "closefds") || !strcmp(op, "reuse"))
         close_all(!strcmp(op, "reuse"));
+    else if (!strcmp(op, "load"))
+        dlopen(value, RTLD_NOW);
+    else if (!strcmp(op, "unload"))
+        unload();
     else if (!strcmp(op, "nopart"))
         complain_about_parts();
     else if (!strcmp(op, "daemon") && fork() != 0)
