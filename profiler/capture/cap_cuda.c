@@ -11,48 +11,71 @@ enum attribute {
 
 enum result { CUDA_OK = 0, CUDA_DEINITIALIZED = 4 };
 
-/* The process has libcuda mapped before anything here is called; it is never loaded by us. */
-static void *symbol(const char *name)
+/* X(field, symbol, parameters): what is asked of the driver, all returning an error code. */
+#define FUNCTIONS(X)                                                                               \
+    X(driver_version, "cuDriverGetVersion", (int *version))                                        \
+    X(device_count, "cuDeviceGetCount", (int *count))                                              \
+    X(device, "cuDeviceGet", (int *device, int ordinal))                                           \
+    X(device_attribute, "cuDeviceGetAttribute", (int *value, int which, int device))               \
+    X(device_uuid, "cuDeviceGetUuid", (uint8_t * uuid, int device))                                \
+    X(device_uuid_v2, "cuDeviceGetUuid_v2", (uint8_t * uuid, int device))                          \
+    X(device_name, "cuDeviceGetName", (char *name, int bytes, int device))                         \
+    X(device_memory, "cuDeviceTotalMem_v2", (size_t * bytes, int device))                          \
+    X(current_context, "cuCtxGetCurrent", (void **context))                                        \
+    X(push_context, "cuCtxPushCurrent_v2", (void *context))                                        \
+    X(pop_context, "cuCtxPopCurrent_v2", (void **context))                                         \
+    X(synchronize, "cuCtxSynchronize", (void))                                                     \
+    X(primary_state, "cuDevicePrimaryCtxGetState", (int device, unsigned *flags, int *active))     \
+    X(primary_retain, "cuDevicePrimaryCtxRetain", (void **context, int device))                    \
+    X(primary_release, "cuDevicePrimaryCtxRelease_v2", (int device))
+
+/* NULL = the driver lacks it. */
+static struct {
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator takes none */
+#define FIELD(field, symbol, parameters) int(*field) parameters;
+    FUNCTIONS(FIELD)
+#undef FIELD
+} driver;
+
+/* The process has libcuda mapped before we are called; it is never loaded by us. */
+void cap_cuda_open(void)
 {
     static const char *const sonames[] = { "libcuda.so.1", "libcuda.so" };
+    void *handle = NULL;
 
-    for (int i = 0; i < 2; i++) {
-        void *handle = dlopen(sonames[i], RTLD_NOW | RTLD_NOLOAD);
-        if (handle) {
-            void *found = dlsym(handle, name);
-            dlclose(handle);
-            return found;
-        }
-    }
-    return NULL;
+    for (int i = 0; i < 2 && !handle; i++)
+        handle = dlopen(sonames[i], RTLD_NOW | RTLD_NOLOAD);
+    if (!handle)
+        return;
+        /* NOLINTBEGIN(bugprone-macro-parentheses): a member's name takes no parentheses */
+#define RESOLVE(field, symbol, parameters) *(void **)&driver.field = dlsym(handle, symbol);
+    FUNCTIONS(RESOLVE)
+#undef RESOLVE
+    /* NOLINTEND(bugprone-macro-parentheses) */
+    dlclose(handle);
 }
 
-/* Calls through a typed pointer, or answers "not found" when the driver lacks the function. */
-#define CALL(name, types, ...)                                                                     \
-    __extension__({                                                                                \
-        int(*call_fn) types;                                                                       \
-        *(void **)&call_fn = symbol(name);                                                         \
-        call_fn ? call_fn(__VA_ARGS__) : 500;                                                      \
-    })
+/* The driver's answer, or "not found" when it lacks the function. */
+#define CALL(field, ...) (driver.field ? driver.field(__VA_ARGS__) : 500)
 
 int cap_cuda_version(void)
 {
     int version = 0;
 
-    return CALL("cuDriverGetVersion", (int *), &version) == 0 ? version : 0;
+    return CALL(driver_version, &version) == 0 ? version : 0;
 }
 
 uint32_t cap_cuda_device_count(void)
 {
     int count = 0;
 
-    return CALL("cuDeviceGetCount", (int *), &count) == 0 && count > 0 ? (uint32_t)count : 0;
+    return CALL(device_count, &count) == 0 && count > 0 ? (uint32_t)count : 0;
 }
 
 bool cap_cuda_was_used(void)
 {
     int count = 0;
-    const int result = CALL("cuDeviceGetCount", (int *), &count);
+    const int result = CALL(device_count, &count);
 
     return result == CUDA_OK || result == CUDA_DEINITIALIZED;
 }
@@ -61,7 +84,7 @@ static uint32_t attribute(int device, enum attribute which)
 {
     int value = 0;
 
-    if (CALL("cuDeviceGetAttribute", (int *, int, int), &value, (int)which, device) != 0)
+    if (CALL(device_attribute, &value, (int)which, device) != 0)
         return 0;
     return value > 0 ? (uint32_t)value : 0;
 }
@@ -72,13 +95,13 @@ bool cap_cuda_device(uint32_t ordinal, struct cap_device *out)
     size_t bytes = 0;
 
     *out = (struct cap_device){ 0 };
-    if (CALL("cuDeviceGet", (int *, int), &device, (int)ordinal) != 0)
+    if (CALL(device, &device, (int)ordinal) != 0)
         return false;
     /* In a MIG instance the second version answers with the instance's own UUID. */
-    if (CALL("cuDeviceGetUuid_v2", (uint8_t *, int), out->uuid, device) != 0)
-        CALL("cuDeviceGetUuid", (uint8_t *, int), out->uuid, device);
-    CALL("cuDeviceGetName", (char *, int, int), out->name, (int)sizeof out->name - 1, device);
-    if (CALL("cuDeviceTotalMem_v2", (size_t *, int), &bytes, device) == 0)
+    if (CALL(device_uuid_v2, out->uuid, device) != 0)
+        CALL(device_uuid, out->uuid, device);
+    CALL(device_name, out->name, (int)sizeof out->name - 1, device);
+    if (CALL(device_memory, &bytes, device) == 0)
         out->memory_bytes = bytes;
     out->sm_count = attribute(device, ATTRIBUTE_SM_COUNT);
     out->cc_major = attribute(device, ATTRIBUTE_CC_MAJOR);
@@ -91,17 +114,17 @@ void *cap_cuda_current_context(void)
 {
     void *context = NULL;
 
-    return CALL("cuCtxGetCurrent", (void **), &context) == 0 ? context : NULL;
+    return CALL(current_context, &context) == 0 ? context : NULL;
 }
 
 static void synchronize(void *context)
 {
     void *popped = NULL;
 
-    if (CALL("cuCtxPushCurrent_v2", (void *), context) != 0)
+    if (CALL(push_context, context) != 0)
         return;
-    CALL("cuCtxSynchronize", (void), );
-    CALL("cuCtxPopCurrent_v2", (void **), &popped);
+    CALL(synchronize);
+    CALL(pop_context, &popped);
 }
 
 void cap_cuda_synchronize(void *context, const uint32_t *devices, uint32_t n_devices)
@@ -114,14 +137,12 @@ void cap_cuda_synchronize(void *context, const uint32_t *devices, uint32_t n_dev
         void *primary = NULL;
 
         /* Retaining an inactive primary context would create it. */
-        if (CALL("cuDevicePrimaryCtxGetState", (int, unsigned *, int *), (int)devices[i], &flags,
-                 &active) != 0 ||
-            !active)
+        if (CALL(primary_state, (int)devices[i], &flags, &active) != 0 || !active)
             continue;
-        if (CALL("cuDevicePrimaryCtxRetain", (void **, int), &primary, (int)devices[i]) != 0)
+        if (CALL(primary_retain, &primary, (int)devices[i]) != 0)
             continue;
         if (primary != context)
             synchronize(primary);
-        CALL("cuDevicePrimaryCtxRelease_v2", (int), (int)devices[i]);
+        CALL(primary_release, (int)devices[i]);
     }
 }

@@ -14,6 +14,13 @@ struct cap_device {
     bool mig;
 };
 
+/**
+ * Finds the driver's functions; before it has been called nothing below has an answer. Later calls
+ * ask the dynamic linker for nothing: whoever waits for the end of a recording may hold its lock,
+ * in the constructor of a library.
+ */
+void cap_cuda_open(void);
+
 /** Version of the driver's CUDA as cuDriverGetVersion tells it (13000), 0 = unknown. */
 int cap_cuda_version(void);
 

@@ -329,7 +329,7 @@ static bool start_recording(struct cap_session *s)
     set_attributes(s);
     int result = foreign ? CUPTI_OK : s->cupti.register_callbacks(cap_request, cap_complete);
     s->ready_ns = cap_now_ns();
-    s->opened_mono_ns = s->ready_ns;
+    s->opened_mono_ns = shut ? 0 : s->ready_ns;
     atomic_store(&s->window, shut ? CAP_SHUT : CAP_OPEN);
     atomic_store(&s->window_wanted, !shut);
     if (result == CUPTI_OK && !shut && !foreign)
@@ -418,11 +418,12 @@ static bool begin(struct cap_session *s)
 void cap_session_start(void)
 {
     struct cap_session *s = &cap_session;
-    const int driver_version = cap_cuda_version();
     char why[512];
 
     if (!begin(s))
         return;
+    cap_cuda_open();
+    const int driver_version = cap_cuda_version();
     if (s->opts.plain) {
         start_plain(s);
         return;
@@ -446,7 +447,10 @@ void cap_session_missed(void)
     const char *tool = getenv("CUDA_INJECTION64_PATH");
     char why[512];
 
-    if (atomic_load(&s->phase) != CAP_UNINIT || !cap_cuda_was_used() || !begin(s))
+    if (atomic_load(&s->phase) != CAP_UNINIT)
+        return;
+    cap_cuda_open();
+    if (!cap_cuda_was_used() || !begin(s))
         return;
     snprintf(why, sizeof why,
              "end '%s' (CUDA_INJECTION64_PATH), or use its recording; there is room for one",
