@@ -70,7 +70,7 @@ struct cap_session {
     _Atomic uint64_t missed_to_ns;     /* when it was not wanted any more; old ones count not */
     uint64_t window_shut_ns;           /* CUPTI's clock; worker only */
     uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up */
-    uint64_t opened_mono_ns;           /* MONOTONIC, when recording began */
+    uint64_t opened_mono_ns;           /* MONOTONIC, when recording began; 0 = not yet; worker */
     int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading; worker */
     _Atomic uint32_t kinds_early;      /* 1 = they went on before any work, and not off since */
     _Atomic uint32_t one_device;       /* 1 = the process may use one, which copies to no other */
@@ -84,7 +84,8 @@ struct cap_session {
     _Atomic(cupti_complete_fn *) foreign_complete; /* of a client that took the buffers */
     _Atomic uint64_t taken_over_ns;                /* CUPTI's clock when it did; 0 = it has not */
     _Atomic uint32_t rearm;                        /* 1 = it has finished */
-    uint64_t rearmed_from_ns, rearmed_ns;          /* a takeover to be noted; worker only */
+    _Atomic uint32_t rearming; /* 1 = the worker takes the buffers back, or looks whether to */
+    uint64_t rearmed_from_ns, rearmed_ns; /* a takeover to be noted; worker only */
 };
 
 extern struct cap_session cap_session;

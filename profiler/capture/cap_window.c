@@ -15,19 +15,31 @@
  */
 #define WAIT_NS_MAX 1000000000ULL
 
+/* What is refused now is tried again as the opening of a window: it is missed until then. */
+static void take_back(struct cap_session *s, uint64_t from_ns)
+{
+    s->cupti.register_callbacks(cap_request, cap_complete);
+    s->rearmed_from_ns = from_ns;
+    if (atomic_load(&s->window) == CAP_OPEN && cap_kinds_enable(s) != CUPTI_OK) {
+        cap_kinds_disable(s);
+        atomic_store(&s->window, CAP_SHUT);
+        s->window_shut_ns = cap_cupti_now(s);
+    }
+    s->rearmed_ns = cap_cupti_now(s);
+    atomic_store(&s->taken_over_ns, 0);
+}
+
 /* Takes the buffers back from another client that has finished. */
 static void rearm(struct cap_session *s)
 {
     const uint64_t from_ns = atomic_load(&s->taken_over_ns);
 
-    if (from_ns == 0 || atomic_exchange(&s->rearm, 0) == 0)
+    if (from_ns == 0)
         return;
-    s->cupti.register_callbacks(cap_request, cap_complete);
-    if (atomic_load(&s->window) == CAP_OPEN)
-        cap_kinds_enable(s);
-    s->rearmed_from_ns = from_ns;
-    s->rearmed_ns = cap_cupti_now(s);
-    atomic_store(&s->taken_over_ns, 0);
+    atomic_store(&s->rearming, 1); /* before looking: who takes over now waits */
+    if (atomic_exchange(&s->rearm, 0) != 0)
+        take_back(s, from_ns);
+    atomic_store(&s->rearming, 0);
 }
 
 static bool move_window(struct cap_session *s, uint32_t from)
@@ -167,20 +179,23 @@ uint64_t cap_window_step(struct cap_session *s, uint64_t now_ns)
         if (now_ns < opens_ns)
             return opens_ns - now_ns;
         s->delay_over = true;
-        if (!s->opts.range[0] && !s->opts.profiler_api) {
+        if (!s->opts.range[0] && !s->opts.profiler_api)
             atomic_store(&s->window_wanted, 1);
-            s->opened_mono_ns = now_ns;
-        }
     }
     if (atomic_load(&s->window_wanted) && !open_window(s))
         mark_missed(s);
-    const uint64_t left_ns = let_go(s, now_ns);
-    if (s->opts.duration_ns > 0 && atomic_load(&s->window) == CAP_OPEN) {
-        const uint64_t ends_ns = s->opened_mono_ns + s->opts.duration_ns;
-        const uint64_t over_ns = ends_ns > now_ns ? ends_ns - now_ns : 1;
-        return over_ns < left_ns ? over_ns : left_ns;
-    }
-    return left_ns;
+    if (s->opened_mono_ns == 0 && atomic_load(&s->window) == CAP_OPEN)
+        s->opened_mono_ns = now_ns;
+    return let_go(s, now_ns);
+}
+
+uint64_t cap_window_left_ns(const struct cap_session *s, uint64_t now_ns)
+{
+    if (s->opts.plain || s->opts.duration_ns == 0 || s->opened_mono_ns == 0 ||
+        atomic_load(&s->window) != CAP_OPEN)
+        return FOREVER_NS;
+    const uint64_t ends_ns = s->opened_mono_ns + s->opts.duration_ns;
+    return ends_ns > now_ns ? ends_ns - now_ns : 0;
 }
 
 static const char *window_spec(const struct cap_session *s)
@@ -240,8 +255,6 @@ void cap_window_note(struct cap_session *s)
     /* A window that was never shut before has been shut since the start: 0. */
     cap_recorder_gap(&s->recorder, KREACH_GAP_WINDOW, (int64_t)s->window_shut_ns,
                      (int64_t)opened_ns, window_spec(s));
-    if (s->opened_mono_ns == s->ready_ns)
-        s->opened_mono_ns = cap_now_ns();
 }
 
 void cap_window_end(struct cap_session *s, uint64_t now_ns)
@@ -263,8 +276,7 @@ bool cap_window_over(struct cap_session *s)
 
     if (s->opts.plain)
         return false;
-    if (s->opts.duration_ns > 0 && atomic_load(&s->window) == CAP_OPEN &&
-        cap_now_ns() - s->opened_mono_ns >= s->opts.duration_ns)
+    if (cap_window_left_ns(s, cap_now_ns()) == 0)
         return true;
     if (s->opts.steps == 0 || cap_steps_repeated(&s->recorder, &period) < s->opts.steps)
         return false;

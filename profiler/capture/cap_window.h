@@ -16,6 +16,9 @@ void cap_window_note(struct cap_session *s);
 /** The same at the end of the session, for stretches that last until now_ns (CUPTI's clock). */
 void cap_window_end(struct cap_session *s, uint64_t now_ns);
 
+/** How long until the window's duration is over [ns]: 0 = it is. Worker only. */
+uint64_t cap_window_left_ns(const struct cap_session *s, uint64_t now_ns);
+
 /** True when nothing more will be recorded: the duration is over or the steps are complete. */
 bool cap_window_over(struct cap_session *s);
 

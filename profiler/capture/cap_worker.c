@@ -328,14 +328,15 @@ static void drain(struct cap_session *s)
     const enum kreach_end end = (enum kreach_end)s->end;
     const bool goes_on = !s->opts.plain && (end == KREACH_END_WINDOW || end == KREACH_END_EXEC);
 
-    if (s->opts.plain)
-        write_plain(s);
     if (goes_on) {
         enter_cupti(s);
         cap_kinds_disable(s);
         leave_cupti(s);
     }
-    collect_the_rest(s);
+    if (s->opts.plain)
+        write_plain(s);
+    else
+        collect_the_rest(s);
     if (cap_recorder_has_news(&s->recorder) || s->recorder.opened)
         write_all(s); /* before anything can go wrong with CUPTI */
     if (goes_on)
@@ -370,7 +371,9 @@ static uint64_t step_window(struct cap_session *s, uint64_t now_ns)
     leave_cupti(s);
     cap_window_note(s);
     cap_calibrate_note(s);
-    return window_ns < devices_ns ? window_ns : devices_ns;
+    const uint64_t left_ns = cap_window_left_ns(s, now_ns);
+    const uint64_t sooner_ns = window_ns < devices_ns ? window_ns : devices_ns;
+    return sooner_ns < left_ns ? sooner_ns : left_ns;
 }
 
 void *cap_worker_main(void *session)
@@ -388,7 +391,7 @@ void *cap_worker_main(void *session)
             break;
         take_buffers(s, KREACH_LOST_ZERO_TIME);
         begin_file(s);
-        if (now_ns >= next_ns) {
+        if (now_ns >= next_ns || cap_window_left_ns(s, now_ns) == 0) {
             tick(s);
             next_ns = now_ns + s->opts.flush_ns;
             if (window_is_over(s))

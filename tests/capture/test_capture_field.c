@@ -252,6 +252,72 @@ static void buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed(void
     }
 }
 
+/* Each thing that happened and is not in the file lies in a gap of the file. */
+static void expect_missing_work_in_gaps(const struct outcome *o, const struct read_file *f)
+{
+    char command[400];
+    char line[400];
+
+    write_what_is_seen(o);
+    snprintf(command, sizeof command, "cd '%s' && sort truth >a && sort seen >b && comm -23 a b",
+             o->folder);
+    FILE *in = popen(command, "r");
+    assert_non_null(in);
+    while (fgets(line, sizeof line, in)) {
+        const char *at = strstr(line, " at ");
+        assert_non_null(at);
+        const int64_t at_ns = strtoll(at + 4, NULL, 10);
+        bool in_gap = false;
+        for (unsigned i = 0; i < f->n_gaps; i++)
+            in_gap |= at_ns >= f->gaps[i].from_ns && at_ns <= f->gaps[i].to_ns;
+        if (!in_gap)
+            print_error("missing: %s", line);
+        assert_true(in_gap);
+    }
+    pclose(in);
+}
+
+/* Its stop and its next start come so soon that we are amid taking the buffers back. */
+static void a_client_that_comes_back_at_once_makes_a_gap_each_time(void **state)
+{
+    struct outcome *o = scene_run(
+        &(struct scene){ .rival = true,
+                         .fake = "truth=1,move_us=20000",
+                         .options = "flush=0.05",
+                         .ops = "init kernels=100 sync rival kernels=50 halt sleep=5 rival "
+                                "copies=50 sleep=300 copies=50 unrival sleep=300 sets=30 "
+                                "return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_null(strstr(o->stderr_text, "victim:"));
+    assert_int_equal(f->n_lost, 0);
+    expect_missing_work_in_gaps(o, f);
+    scene_free(o);
+}
+
+/* What comes after the other client is not recorded, and that is a gap, too. */
+static void a_refusal_to_record_after_another_client_is_a_gap(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .rival = true,
+        .fake = "truth=1,enable_again=8",
+        .options = "flush=0.05",
+        .ops = "init kernels=100 sync rival kernels=50 unrival sleep=300 kernels=30 return=0" });
+    struct read_file *f = scene_file(o);
+    unsigned missed = 0;
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    for (unsigned i = 0; i < f->n_gaps; i++)
+        missed += f->gaps[i].kind == KREACH_GAP_MISSED;
+    assert_int_equal(missed, 1);
+    assert_non_null(strstr(o->stderr_text, "cannot record from here: CUPTI ran out of memory"));
+    expect_missing_work_in_gaps(o, f);
+    scene_free(o);
+}
+
 /* Row 13: such a client is refused when it subscribes; this one only takes the buffers. */
 static void a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes(void **state)
 {
@@ -384,6 +450,8 @@ int main(void)
         cmocka_unit_test(an_instance_of_a_divided_gpu_is_marked),
         cmocka_unit_test(buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed),
         cmocka_unit_test(a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes),
+        cmocka_unit_test(a_client_that_comes_back_at_once_makes_a_gap_each_time),
+        cmocka_unit_test(a_refusal_to_record_after_another_client_is_a_gap),
         cmocka_unit_test(a_client_that_takes_cupti_down_makes_a_gap),
         cmocka_unit_test(a_window_that_cannot_be_ended_does_not_hold_the_program),
         cmocka_unit_test(what_cuda_takes_down_at_exit_is_fetched_before),

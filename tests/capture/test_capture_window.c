@@ -45,6 +45,8 @@ static const struct window {
       KREACH_END_EXIT },
     { "for a while", "duration=1,flush=0.05", "init kernels=10 shut kernels=20 return=0", 10, 0,
       KREACH_END_WINDOW },
+    { "for a while, with the next flush far away", "duration=0.3,flush=3600",
+      "init kernels=10 shut kernels=20 closed return=0", 10, 0, KREACH_END_WINDOW },
     { "for a while after a delay", "delay=0.3,duration=1,flush=0.05",
       "init kernels=1 open kernels=2 shut kernels=4 return=0", 2, 1, KREACH_END_WINDOW },
 };
@@ -325,6 +327,31 @@ static void kreach_warns_before_the_buffers_on_the_device_are_full(void **state)
     }
 }
 
+/* Waiting for the end of a window costs no CPU of the program's. */
+static void the_end_of_a_duration_is_slept_until(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "duration=0.2,flush=2", .ops = "init kernels=10 sleep=1500 closed return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_int_equal(f->end, KREACH_END_WINDOW);
+    assert_true(f->totals[KREACH_TOTAL_OWN_CPU_NS] < 150000000);
+    scene_free(o);
+}
+
+/* There is no CUPTI to be asked what time it is when the file takes nothing. */
+static void a_plain_run_that_cannot_be_written_harms_nobody(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "plain,nvtx", .ops = "init ranges=5000 return=4", .file_limit_bytes = 1024 });
+
+    (void)state;
+    assert_true(scene_exited(o, 4));
+    assert_non_null(strstr(o->stderr_text, "cannot write"));
+    scene_free(o);
+}
+
 static void a_plain_run_has_ranges_and_no_cupti(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){
@@ -588,12 +615,8 @@ static int tell_time(uint64_t *ns)
     return CUPTI_OK;
 }
 
-/* The worker has decided to shut, and another thread, which has seen it open, relies on that. */
-static void an_opening_cancels_a_shutting_that_has_not_begun(void **state)
+static void begin_by_hand(struct cap_session *s)
 {
-    struct cap_session *s = &cap_session;
-
-    (void)state;
     s->cupti = (struct cap_cupti){ .enable = switch_on,
                                    .disable = switch_off,
                                    .flush_all = flush_nothing,
@@ -601,6 +624,40 @@ static void an_opening_cancels_a_shutting_that_has_not_begun(void **state)
     s->pid = getpid();
     atomic_store(&s->window, CAP_SHUT);
     atomic_store(&s->phase, CAP_ON);
+}
+
+/* The program is inside the range when CUDA comes up, and comes to it again later. */
+static void a_duration_begins_with_the_first_of_its_ranges(void **state)
+{
+    static struct cap_opts opts;
+    struct cap_session *s = &cap_session;
+
+    (void)state;
+    assert_true(cap_recorder_open(&s->recorder, &opts));
+    begin_by_hand(s);
+    s->ready_ns = cap_now_ns();
+    s->opened_mono_ns = s->ready_ns;
+    s->opts.duration_ns = 1000000000;
+    atomic_store(&s->window, CAP_OPEN);
+    cap_window_step(s, s->ready_ns);
+    assert_int_equal(s->window, CAP_SHUT); /* not wanted */
+    cap_window_want(s, true);
+    cap_window_step(s, s->ready_ns + 300000000);
+    cap_window_note(s);
+    assert_int_equal(s->window, CAP_OPEN);
+    assert_int_equal(cap_window_left_ns(s, s->ready_ns + 300000000), 700000000);
+    assert_int_equal(cap_window_left_ns(s, s->ready_ns + 1300000000), 0);
+    cap_recorder_close(&s->recorder);
+    memset(s, 0, sizeof *s);
+}
+
+/* The worker has decided to shut, and another thread, which has seen it open, relies on that. */
+static void an_opening_cancels_a_shutting_that_has_not_begun(void **state)
+{
+    struct cap_session *s = &cap_session;
+
+    (void)state;
+    begin_by_hand(s);
     cap_window_want(s, true);
     assert_true(kernels_on);
     atomic_store(&s->window_opened_ns, 0); /* the worker has noted it */
@@ -626,6 +683,9 @@ int main(void)
         cmocka_unit_test(no_window_is_lost_while_the_one_before_is_being_shut),
         cmocka_unit_test(the_program_does_not_wait_for_the_flush_of_a_window),
         cmocka_unit_test(an_opening_cancels_a_shutting_that_has_not_begun),
+        cmocka_unit_test(a_duration_begins_with_the_first_of_its_ranges),
+        cmocka_unit_test(the_end_of_a_duration_is_slept_until),
+        cmocka_unit_test(a_plain_run_that_cannot_be_written_harms_nobody),
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
         cmocka_unit_test(graphs_are_left_alone_when_their_window_is_over),
