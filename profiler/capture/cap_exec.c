@@ -20,11 +20,17 @@
 
 #define FEW_ARGUMENTS 64
 
-/* A window that is over may still be waiting for what it had launched: that ends now, too. */
-static bool before_exec(void)
+/*
+ * Nothing ends for a program that is not there: what other threads launch meanwhile would be lost,
+ * and Python tries out all folders of PATH in this way. A window that is over may still be waiting
+ * for what it had launched: that ends now, too.
+ */
+static bool before_exec(int fd, const char *path)
 {
     const bool active = cap_session_active();
 
+    if (active && path[0] && faccessat(fd, path, X_OK, AT_EACCESS) != 0)
+        return false;
     cap_session_finish(KREACH_END_EXEC, "");
     return active;
 }
@@ -46,7 +52,7 @@ static int exec_path(const char *path, char *const argv[], char *const envp[])
 
 EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
-    const bool active = before_exec();
+    const bool active = before_exec(AT_FDCWD, path);
 
     exec_path(path, argv, envp);
     return after_failed_exec(active);
@@ -62,7 +68,7 @@ EXPORT int execveat(int fd, const char *path, char *const argv[], char *const en
 
 int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
-    const bool active = before_exec();
+    const bool active = before_exec(fd, path);
 
     syscall(SYS_execveat, fd, path, argv, envp, flags);
     return after_failed_exec(active);
@@ -92,11 +98,15 @@ static void exec_script(const char *path, char *const argv[], char *const envp[]
     cap_pages_free(shell_argv, bytes);
 }
 
-static void exec_or_script(const char *path, char *const argv[], char *const envp[])
+/* True when a recording has ended for it. */
+static bool exec_or_script(const char *path, char *const argv[], char *const envp[])
 {
+    const bool active = before_exec(AT_FDCWD, path);
+
     exec_path(path, argv, envp);
     if (errno == ENOEXEC)
         exec_script(path, argv, envp);
+    return active;
 }
 
 /* True when another folder of PATH may hold the program. */
@@ -116,10 +126,11 @@ static const char *path_variable(void)
     return "/bin:/usr/bin";
 }
 
-static void exec_search(const char *file, char *const argv[], char *const envp[])
+static bool exec_search(const char *file, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
     bool denied = false;
+    bool active = false;
 
     errno = ENOENT;
     for (const char *folder = path_variable(); *file;) {
@@ -130,10 +141,10 @@ static void exec_search(const char *file, char *const argv[], char *const envp[]
             path[len] = '/';
             /* An empty entry is the current folder. */
             memcpy(path + (len ? len + 1 : 0), file, file_len + 1);
-            exec_or_script(path, argv, envp);
+            active |= exec_or_script(path, argv, envp);
             denied |= errno == EACCES;
             if (!may_be_elsewhere(errno))
-                return;
+                return active;
         }
         if (folder[len] == '\0')
             break;
@@ -141,17 +152,13 @@ static void exec_search(const char *file, char *const argv[], char *const envp[]
     }
     if (denied)
         errno = EACCES;
+    return active;
 }
 
 EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    const bool active = before_exec();
-
-    if (strchr(file, '/'))
-        exec_or_script(file, argv, envp);
-    else
-        exec_search(file, argv, envp);
-    return after_failed_exec(active);
+    return after_failed_exec(strchr(file, '/') ? exec_or_script(file, argv, envp)
+                                               : exec_search(file, argv, envp));
 }
 
 EXPORT int execvp(const char *file, char *const argv[])

@@ -18,6 +18,7 @@
 #define TAKEOVER_FLUSHES 20 /* at most, once, where a profiler of the program's starts */
 #define TAKEOVER_WAIT_US 1000
 #define FINALIZE_WAITS   1000 /* at most */
+#define REARMING_WAITS   1000 /* at most */
 
 /* Finds the object that holds our own code. */
 static int find_self(struct dl_phdr_info *info, size_t size, void *user)
@@ -51,6 +52,25 @@ static void miss(void)
         cap_session_missed();
 }
 
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/*
+ * Another tool keeps its place. Another copy of us does not, such as an outer recording's: of those
+ * that are preloaded, the one whose functions stand in front comes here last.
+ */
+static void announce(const char *variable, const char *path)
+{
+    const char *before = getenv(variable);
+
+    if (!before || (strcmp(before, path) != 0 && strcmp(file_name(before), file_name(path)) == 0))
+        setenv(variable, path, 1);
+}
+
 /*
  * Every process of the run passes here, shells included: two variables, nothing else. CUDA loads
  * us by the first one in the processes that use it, statically linked ones too.
@@ -61,9 +81,9 @@ __attribute__((constructor)) static void on_load(void)
 
     if (cap_opts_disabled() || dl_iterate_phdr(find_self, &path) == 0 || !path || path[0] == '\0')
         return;
-    setenv("CUDA_INJECTION64_PATH", path, 0);
+    announce("CUDA_INJECTION64_PATH", path);
     if (cap_nvtx_wanted())
-        setenv("NVTX_INJECTION64_PATH", path, 0);
+        announce("NVTX_INJECTION64_PATH", path);
     const char *loaded = getenv("CUDA_INJECTION64_PATH");
     if (loaded && strcmp(loaded, path) != 0) {
         note_process();
@@ -191,13 +211,16 @@ static void be_taken_over(struct cap_session *s, cupti_complete_fn *foreign)
     const uint64_t now_ns = cap_cupti_now(s);
     uint64_t not_taken = 0;
 
+    /* Our thread may be taking the buffers back from the client before, and then comes first. */
+    atomic_store(&s->rearm, 0);
+    for (int i = 0; i < REARMING_WAITS && atomic_load(&s->rearming); i++)
+        usleep(TAKEOVER_WAIT_US);
     if (atomic_load(&s->taken_over_ns) == 0)
         get_buffers_back(s);
     atomic_store(&s->foreign_complete, foreign);
     if (atomic_compare_exchange_strong(&s->taken_over_ns, &not_taken, now_ns ? now_ns : 1))
         cap_say("another CUPTI client (torch.profiler?) takes over the records; kreach notes a "
                 "gap and goes on after it");
-    atomic_store(&s->rearm, 0);
 }
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)

@@ -397,6 +397,41 @@ static void the_folder_of_a_run_is_not_made_again(void **state)
     }
 }
 
+/* CUDA and NVTX were told of one, and the functions of another stand in front of libc's. */
+static void of_two_copies_the_one_in_front_records(void **state)
+{
+    static const struct {
+        const char *options, *ops;
+    } cases[] = {
+        { "", "init kernels=20 _exit=7" },
+        { "range=step,linger=0", "init kernels=5 push=step kernels=20 pop sync shut kernels=5 "
+                                 "_exit=7" },
+    };
+    char folder[] = "/tmp/kreach-copy-XXXXXX";
+    char command[600];
+    char env[200];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(command, sizeof command, "cp '%s' %s/libkreach.so", LIBKREACH, folder);
+    assert_int_equal(system(command), 0);
+    snprintf(env, sizeof env,
+             "CUDA_INJECTION64_PATH=%s/libkreach.so NVTX_INJECTION64_PATH=%s/libkreach.so", folder,
+             folder);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct outcome *o = scene_run(
+            &(struct scene){ .env = env, .options = cases[i].options, .ops = cases[i].ops });
+
+        assert_true(scene_exited(o, 7));
+        assert_int_equal(scene_file(o)->kernels, 20);
+        assert_int_equal(scene_file(o)->end, KREACH_END_FAST);
+        assert_string_equal(o->stderr_text, "");
+        scene_free(o);
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
 /* Daemons close all descriptors, and the numbers then belong to other files. */
 static void descriptors_that_the_program_closes_are_never_written_to(void **state)
 {
@@ -509,6 +544,7 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_counted_and_the_program_runs),
         cmocka_unit_test(an_output_folder_that_cannot_be_made_is_said_once),
         cmocka_unit_test(the_folder_of_a_run_is_not_made_again),
+        cmocka_unit_test(of_two_copies_the_one_in_front_records),
         cmocka_unit_test(descriptors_that_the_program_closes_are_never_written_to),
         cmocka_unit_test(a_forked_child_is_inert),
         cmocka_unit_test(children_that_use_cuda_themselves_have_files_of_their_own),
