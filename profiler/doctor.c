@@ -169,7 +169,7 @@ struct kr_doctor *kr_doctor_examine(struct kr_err *err)
     struct kr_doctor *d = kr_xnew(sizeof *d, err);
 
     if (d && examine_library(d, err) && kr_doctor_examine_cuda(d, err) &&
-        kr_doctor_examine_cupti(d, err) && examine_environment(d, err) &&
+        kr_doctor_examine_cupti(d, err) && kr_doctor_try(d, err) && examine_environment(d, err) &&
         examine_container(d, err) && examine_rights(d, err) && examine_gnuplot(d, err))
         return d;
     kr_doctor_free(d);

@@ -83,5 +83,7 @@ bool kr_doctor_find(struct kr_doctor *d, enum kr_health health, const char *topi
 bool kr_doctor_examine_cuda(struct kr_doctor *d, struct kr_err *err);
 /** All copies of CUPTI; needs the driver's version. */
 bool kr_doctor_examine_cupti(struct kr_doctor *d, struct kr_err *err);
+/** Lets libkreach.so begin in a process of its own, unless something is fatal already. */
+bool kr_doctor_try(struct kr_doctor *d, struct kr_err *err);
 
 #endif
