@@ -225,7 +225,7 @@ static void tell_others(const struct session *s)
                      "nothing is recorded; unset it",
                      cuda);
     if (nvtx && *nvtx && strcmp(nvtx, s->library) != 0 &&
-        (kr_opts_count(opts, "nvtx") || kr_opts_count(opts, "range")))
+        (kr_opts_count(opts, "nvtx") || kr_opts_count(opts, "range") || calibrates(s)))
         kr_call_warn(s->call,
                      "NVTX_INJECTION64_PATH names another tool, '%s': it gets the ranges; unset it",
                      nvtx);
@@ -421,8 +421,8 @@ static void wait_for_others(const struct session *s)
         left = kr_record_wait_others(s->folder, &s->signals, log);
     }
     if (left)
-        kr_call_warn(s->call, "%zu of its processes still run%s; what they do from now on is lost",
-                     left, left == 1 ? "s" : "");
+        kr_call_warn(s->call, "%zu of its processes still run%s, unrecorded from now on", left,
+                     left == 1 ? "s" : "");
 }
 
 /* Runs the program, and again for its true step time when that is wanted. */

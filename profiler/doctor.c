@@ -78,7 +78,7 @@ static const struct {
     { "CUDA_INJECTION64_PATH", KR_HEALTH_TROUBLE, "another tool is loaded into CUDA programs",
       "unset CUDA_INJECTION64_PATH, or record without that tool" },
     { "NVTX_INJECTION64_PATH", KR_HEALTH_TROUBLE, "NVTX ranges go to another tool",
-      "unset NVTX_INJECTION64_PATH for --nvtx and --range" },
+      "unset NVTX_INJECTION64_PATH for --nvtx, --range and --calibrate" },
     { "NSYS_PROFILING_SESSION_ID", KR_HEALTH_TROUBLE, "this shell runs inside Nsight Systems",
       "record outside of nsys: only one CUPTI client gets the records" },
     { "KINETO_USE_DAEMON", KR_HEALTH_NOTE,

@@ -10,6 +10,7 @@ export KREACH_STUB=nothing
 kreach record true
 kreach record --calibrate true
 kreach record --range step true
+NVTX_INJECTION64_PATH=/opt/tool.so kreach record --calibrate true
 kreach record -- sh -c ': >"$KREACH_OUT/a.part"'
 echo "status $?"
 printf '#!/no/such/interpreter\n' >script

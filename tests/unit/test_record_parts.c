@@ -50,7 +50,7 @@ static void what_the_disk_did_not_take_and_what_is_too_new_is_told_apart(void **
     assert_non_null(file);
     build_sections(&b);
     assert_int_equal(fwrite(b.file.data, 1, b.file.len, file), b.file.len);
-    fclose(file);
+    assert_int_equal(fclose(file), 0);
     kr_build_free(&b);
     assert_true(kr_record_collect(folder, &own, NULL, &sum, &err));
     kr_record_remove_folder(folder);
