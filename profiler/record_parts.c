@@ -355,19 +355,40 @@ size_t kr_record_count_writers(const char *folder)
     return n;
 }
 
+/* Looks for those that still write, and says when to look again: where there are thousands of
+ * parts, the program's processes have better use for the CPU. */
+static size_t look_for_writers(const char *folder, struct timespec *again)
+{
+    enum { PAUSE_NS = 100000000, PAUSES = 10 };
+    struct timespec before;
+    struct timespec after;
+    int64_t pause_ns;
+    size_t n;
+
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    n = kr_record_count_writers(folder);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    pause_ns = PAUSES * ((int64_t)(after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec -
+                         before.tv_nsec);
+    if (pause_ns < PAUSE_NS)
+        pause_ns = PAUSE_NS;
+    *again = (struct timespec){ pause_ns / 1000000000, pause_ns % 1000000000 };
+    return n;
+}
+
 size_t kr_record_wait_others(const char *folder, const struct kr_record_signals *signals, FILE *log)
 {
-    static const struct timespec period = { 0, 100000000 };
     static const int meant_for_program[] = { SIGCHLD, SIGUSR1, SIGUSR2 };
     sigset_t stop = signals->taken;
-    size_t n = kr_record_count_writers(folder);
+    struct timespec again;
+    size_t n = look_for_writers(folder, &again);
 
     for (size_t i = 0; i < KR_COUNT(meant_for_program); i++)
         sigdelset(&stop, meant_for_program[i]);
     if (n && log)
         fprintf(log, "kreach: %zu process%s still recording; Ctrl-C stops the wait\n", n,
                 n == 1 ? " is" : "es are");
-    while (n && sigtimedwait(&stop, NULL, &period) < 0)
-        n = kr_record_count_writers(folder);
+    while (n && sigtimedwait(&stop, NULL, &again) < 0)
+        n = look_for_writers(folder, &again);
     return n;
 }
