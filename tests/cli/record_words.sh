@@ -19,7 +19,7 @@ kreach record ./script
 echo "status $?"
 # Whoever may not write here learns what to do.
 mkdir closed
-cd closed
+cd closed || exit
 rm -r ../closed
 kreach record true
 echo "status $?"
