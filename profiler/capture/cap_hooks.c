@@ -169,10 +169,23 @@ static void *next_cupti(const void *caller, const char *name)
     return found;
 }
 
-static void give_way(void)
+/* A client's name: that of the library which calls. */
+static const char *name_of(const void *caller)
+{
+    Dl_info where;
+
+    if (dladdr(caller, &where) == 0 || !where.dli_fname)
+        return "unknown";
+    const char *slash = strrchr(where.dli_fname, '/');
+    const char *name = slash ? slash + 1 : where.dli_fname;
+    return strncmp(name, "libtorch", strlen("libtorch")) == 0 ? "torch.profiler" : name;
+}
+
+static void give_way(const void *caller)
 {
     if (cap_session_active() && cap_session_unsubscribe(&cap_session))
-        cap_say("another CUPTI client (torch.profiler?) subscribes; kreach gives way and goes on");
+        cap_say("another CUPTI client (%s) subscribes; kreach gives way and goes on",
+                name_of(caller));
 }
 
 int cuptiSubscribe(void **subscriber, cupti_callback_fn *callback, void *user)
@@ -180,7 +193,7 @@ int cuptiSubscribe(void **subscriber, cupti_callback_fn *callback, void *user)
     int (*real)(void **, cupti_callback_fn *, void *);
 
     *(void **)&real = next_cupti(CALLER, "cuptiSubscribe");
-    give_way();
+    give_way(CALLER);
     return real ? real(subscriber, callback, user) : CUPTI_E_NOT_INITIALIZED;
 }
 
@@ -190,7 +203,7 @@ int cuptiSubscribe_v2(void **subscriber, cupti_callback_fn *callback, void *user
     int (*real)(void **, cupti_callback_fn *, void *, struct cupti_subscriber_params *);
 
     *(void **)&real = next_cupti(CALLER, "cuptiSubscribe_v2");
-    give_way();
+    give_way(CALLER);
     return real ? real(subscriber, callback, user, params) : CUPTI_E_NOT_INITIALIZED;
 }
 
@@ -206,7 +219,7 @@ static void get_buffers_back(struct cap_session *s)
 }
 
 /* From now on the records go elsewhere; foreign: whom buffers that are not ours belong to. */
-static void be_taken_over(struct cap_session *s, cupti_complete_fn *foreign)
+static void be_taken_over(struct cap_session *s, cupti_complete_fn *foreign, const void *caller)
 {
     const uint64_t now_ns = cap_cupti_now(s);
     uint64_t not_taken = 0;
@@ -219,8 +232,9 @@ static void be_taken_over(struct cap_session *s, cupti_complete_fn *foreign)
         get_buffers_back(s);
     atomic_store(&s->foreign_complete, foreign);
     if (atomic_compare_exchange_strong(&s->taken_over_ns, &not_taken, now_ns ? now_ns : 1))
-        cap_say("another CUPTI client (torch.profiler?) takes over the records; kreach notes a "
-                "gap and goes on after it");
+        cap_say("another CUPTI client (%s) takes over the records; kreach notes a gap and goes on "
+                "after it",
+                name_of(caller));
 }
 
 int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn *complete)
@@ -233,7 +247,7 @@ int cuptiActivityRegisterCallbacks(cupti_request_fn *request, cupti_complete_fn 
         return CUPTI_E_NOT_INITIALIZED;
     atomic_store(&s->foreign_on, 1);
     if (cap_session_active())
-        be_taken_over(s, complete);
+        be_taken_over(s, complete, CALLER);
     atomic_store(&s->foreign_complete, complete);
     /* CUPTI may still hold buffers of ours, which the client would not know, or free: all come to
      * us, and we pass on what is not ours. */
@@ -280,7 +294,7 @@ int cuptiFinalize(void)
 
     *(void **)&real = next_cupti(CALLER, "cuptiFinalize");
     if (real && cap_session_active()) {
-        be_taken_over(s, atomic_load(&s->foreign_complete));
+        be_taken_over(s, atomic_load(&s->foreign_complete), CALLER);
         cap_session_unsubscribe(s);
         wait_for_worker(s);
     }

@@ -360,6 +360,27 @@ static void a_client_that_takes_cupti_down_makes_a_gap(void **state)
     }
 }
 
+/* Row 11. */
+static void another_client_is_named_by_its_library(void **state)
+{
+    static const struct {
+        const char *op, *says;
+    } cases[] = { { "rival", "another CUPTI client (victim_rival) takes over" },
+                  { "subscribe", "another CUPTI client (victim_rival) subscribes" },
+                  { "finalize", "another CUPTI client (victim_rival) takes over" } };
+    char ops[100];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(ops, sizeof ops, "init kernels=10 sync %s return=0", cases[i].op);
+        struct outcome *o = scene_run(&(struct scene){ .rival = true, .ops = ops });
+
+        assert_true(scene_exited(o, 0));
+        assert_non_null(strstr(o->stderr_text, cases[i].says));
+        scene_free(o);
+    }
+}
+
 /* Row 32. */
 static void a_window_that_cannot_be_ended_does_not_hold_the_program(void **state)
 {
@@ -453,6 +474,7 @@ int main(void)
         cmocka_unit_test(a_client_that_comes_back_at_once_makes_a_gap_each_time),
         cmocka_unit_test(a_refusal_to_record_after_another_client_is_a_gap),
         cmocka_unit_test(a_client_that_takes_cupti_down_makes_a_gap),
+        cmocka_unit_test(another_client_is_named_by_its_library),
         cmocka_unit_test(a_window_that_cannot_be_ended_does_not_hold_the_program),
         cmocka_unit_test(what_cuda_takes_down_at_exit_is_fetched_before),
         cmocka_unit_test(two_million_records_are_no_limit),
