@@ -3,7 +3,6 @@
 #include "cap_say.h"
 
 #include <string.h>
-#include <time.h>
 
 /* A stretch lasts that many steps and that long, whichever takes more. */
 #define STRETCH_STEPS 8
@@ -37,7 +36,7 @@ static struct calibration {
     _Atomic uint32_t turn;      /* stretches begun; odd = without recording */
     _Atomic uint32_t last_turn; /* the one that lasts for ever; even */
     _Atomic uint32_t detached;  /* what the worker has made of it */
-    /* Of the thread that makes steps: */
+    /* Of the thread that makes steps, by MONOTONIC: programs set the other clocks. */
     _Atomic uint32_t steps; /* begun in this stretch */
     _Atomic int64_t stretch_start_ns, step_start_ns, longest_ns;
     /* The worker's: */
@@ -109,7 +108,7 @@ static void count_step(struct calibration *c, int64_t now_ns)
         cap_wake_up(&cap_session.wake);
 }
 
-void cap_calibrate_begin(const char *name, size_t name_len, uint32_t thread, int64_t now_ns)
+void cap_calibrate_begin(const char *name, size_t name_len, uint32_t thread)
 {
     struct calibration *c = &calibration;
     const uint64_t key = atomic_load_explicit(&c->key, memory_order_relaxed);
@@ -117,6 +116,7 @@ void cap_calibrate_begin(const char *name, size_t name_len, uint32_t thread, int
 
     if (key == NO_KEY || key_of(label, make_label(name, name_len, label), thread) != key)
         return;
+    const int64_t now_ns = (int64_t)cap_now_ns();
     const int64_t before_ns = atomic_exchange(&c->step_start_ns, now_ns);
     if (before_ns != 0 && now_ns - before_ns > atomic_load(&c->longest_ns))
         atomic_store(&c->longest_ns, now_ns - before_ns);
@@ -211,7 +211,7 @@ static void end_early(struct calibration *c, bool for_good)
 
 static bool has_left_its_loop(const struct calibration *c)
 {
-    const int64_t since_ns = cap_clock_ns(CLOCK_REALTIME) - atomic_load(&c->step_start_ns);
+    const int64_t since_ns = (int64_t)cap_now_ns() - atomic_load(&c->step_start_ns);
 
     return since_ns > LOST_STEPS * atomic_load(&c->longest_ns) + LOST_NS;
 }

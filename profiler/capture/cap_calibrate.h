@@ -14,8 +14,8 @@
 /** Forgets everything: a session begins. Worker only. */
 void cap_calibrate_open(void);
 
-/** A range begins on the calling thread at now_ns (REALTIME). Any thread. */
-void cap_calibrate_begin(const char *name, size_t name_len, uint32_t thread, int64_t now_ns);
+/** A range begins on the calling thread. Any thread. */
+void cap_calibrate_begin(const char *name, size_t name_len, uint32_t thread);
 
 /** Takes a finished range into account; worker only. */
 void cap_calibrate_learn(const struct cap_recorder *r, const struct cap_range *range);

@@ -143,7 +143,7 @@ static uint32_t begin(enum range_kind kind, const char *name)
     node->start_ns = cap_clock_ns(CLOCK_REALTIME);
     node->dur_ns = 0;
     if (opts.calibrate && kind != MARK)
-        cap_calibrate_begin(node->name, node->name_len, node->thread, node->start_ns);
+        cap_calibrate_begin(node->name, node->name_len, node->thread);
     return index;
 }
 

@@ -70,6 +70,21 @@ static void a_program_that_leaves_its_loop_is_recorded_again(void **state)
     scene_free(o);
 }
 
+/* By an hour, which is not how long a step took. */
+static void a_clock_that_is_set_does_not_lengthen_a_gap(void **state)
+{
+    struct outcome *o =
+        scene_run(&(struct scene){ .options = "calibrate,flush=0.05",
+                                   .ops = LOOP "clock=3600 laps=1,20 open kernels=48 return=0" });
+    struct read_file *f = scene_file(o);
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_true(f->n_gaps >= 1);
+    assert_int_equal(kernels_of(f, "kernel_15_"), 3);
+    scene_free(o);
+}
+
 static void a_program_that_ends_amid_a_gap_says_so(void **state)
 {
     struct outcome *o =
@@ -209,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_recorded_and_left_alone_by_turns),
         cmocka_unit_test(a_program_that_leaves_its_loop_is_recorded_again),
+        cmocka_unit_test(a_clock_that_is_set_does_not_lengthen_a_gap),
         cmocka_unit_test(a_program_that_ends_amid_a_gap_says_so),
         cmocka_unit_test(another_client_ends_the_turns),
         cmocka_unit_test(a_refusal_to_go_on_is_said_and_the_rest_is_a_gap),

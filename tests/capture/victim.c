@@ -27,6 +27,10 @@
  *   clone             a child that no fork handler sees calls _exit
  *   load=LIBRARY      dlopen
  *   unload            dlclose of libkreach.so, as often as it may have been opened
+ *   setenv=NAME=VALUE
+ *   clock=S           its clock of REALTIME is that much ahead from here on
+ *   newpid            goes on as the first process of a new namespace
+ *   cancelled=S       a thread that is to be cancelled calls _exit(S)
  *   nopart            complains about an open descriptor of a recording
  *   closefds reuse    closes every descriptor above 2; opens a file of its own at each number
  *   rival unrival     another CUPTI client registers its callbacks, and ends (victim_rival only)
@@ -52,6 +56,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -61,6 +66,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef RIVAL
@@ -343,6 +349,52 @@ static void leavers(unsigned n, unsigned status)
         pause();
 }
 
+static void *leave_though_cancelled(void *unused)
+{
+    (void)unused;
+    pthread_cancel(pthread_self());
+    _exit((int)leavers_status);
+}
+
+static void cancelled(unsigned status)
+{
+    pthread_t thread;
+
+    leavers_status = status;
+    if (pthread_create(&thread, NULL, leave_though_cancelled, NULL) != 0)
+        abort();
+    pthread_join(thread, NULL);
+    fprintf(stderr, "victim: _exit came back\n");
+}
+
+static _Atomic long clock_ahead_s;
+
+/* In front of libc's, for all libraries of the process. */
+__attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *now)
+{
+    const long result = syscall(SYS_clock_gettime, id, now);
+
+    if (id == CLOCK_REALTIME)
+        now->tv_sec += clock_ahead_s;
+    return (int)result;
+}
+
+/* The parent ends as its child does. */
+static void enter_namespace(void)
+{
+    int status = 0;
+
+    if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
+        fprintf(stderr, "victim: no namespace\n");
+        _exit(0);
+    }
+    const pid_t child = fork();
+    if (child == 0)
+        return;
+    waitpid(child, &status, 0);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 111);
+}
+
 static void on_term(int signo)
 {
     (void)signo;
@@ -617,6 +669,14 @@ static void settings(const char *op, const char *value)
         dlopen(value, RTLD_NOW);
     else if (!strcmp(op, "unload"))
         unload();
+    else if (!strcmp(op, "setenv"))
+        putenv((char *)(uintptr_t)value);
+    else if (!strcmp(op, "clock"))
+        clock_ahead_s = atol(value);
+    else if (!strcmp(op, "newpid"))
+        enter_namespace();
+    else if (!strcmp(op, "cancelled"))
+        cancelled((unsigned)atoi(value));
     else if (!strcmp(op, "nopart"))
         complain_about_parts();
     else if (!strcmp(op, "daemon") && fork() != 0)
