@@ -45,8 +45,13 @@ static uint32_t make_buffer(struct cap_pool *p)
             return CAP_POOL_NONE;
     } while (!atomic_compare_exchange_weak(&p->made, &index, index + 1));
     uint8_t *data = cap_pool_data(p, index);
-    if (mprotect(data, p->buffer_bytes, PROT_READ | PROT_WRITE) != 0)
+    if (mprotect(data, p->buffer_bytes, PROT_READ | PROT_WRITE) != 0) {
+        /* Later there may be memory; when another thread has made the next one, this one is lost.
+         */
+        uint32_t after = index + 1;
+        atomic_compare_exchange_strong(&p->made, &after, index);
         return CAP_POOL_NONE;
+    }
     /* Older kernels lack MADV_POPULATE_WRITE; a write per page does the same. */
     for (size_t at = 0; at < p->buffer_bytes; at += 4096)
         ((volatile uint8_t *)data)[at] = 0;
@@ -86,7 +91,12 @@ bool cap_pool_open(struct cap_pool *p, size_t buffer_bytes, size_t limit_bytes, 
     atomic_init(&p->returned, CAP_POOL_NONE);
     atomic_init(&p->ready, (int32_t)ready);
     cap_pool_refill(p);
-    return true;
+    if (ready == 0 || atomic_load(&p->n_free) > 0)
+        return true;
+    cap_pages_free(p->buffers, p->limit * sizeof *p->buffers);
+    munmap(p->base, p->reserved_bytes);
+    p->base = NULL;
+    return false;
 }
 
 uint8_t *cap_pool_take(struct cap_pool *p)

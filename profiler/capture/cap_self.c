@@ -80,11 +80,21 @@ static void describe_command(struct cap_recorder *r)
     cap_recorder_info(r, "command", command);
 }
 
-void cap_self_describe(struct cap_recorder *r)
+void cap_self_note_ranks(struct cap_recorder *r)
 {
     static const char *const variables[][2] = { { "rank", "RANK" },
                                                 { "local_rank", "LOCAL_RANK" },
                                                 { "world_size", "WORLD_SIZE" } };
+
+    for (size_t i = 0; i < CAP_COUNT(variables); i++) {
+        const char *value = getenv(variables[i][1]);
+        if (value && value[0])
+            cap_recorder_info(r, variables[i][0], value);
+    }
+}
+
+void cap_self_describe(struct cap_recorder *r)
+{
     char text[CAP_PATH_MAX];
     struct utsname machine;
 
@@ -96,11 +106,6 @@ void cap_self_describe(struct cap_recorder *r)
     if (uname(&machine) == 0) {
         cap_recorder_info(r, "host", machine.nodename);
         cap_recorder_info(r, "kernel", machine.release);
-    }
-    for (size_t i = 0; i < CAP_COUNT(variables); i++) {
-        const char *value = getenv(variables[i][1]);
-        if (value && value[0])
-            cap_recorder_info(r, variables[i][0], value);
     }
     snprintf(text, sizeof text, "%lld", (long long)cap_clock_ns(CLOCK_REALTIME));
     cap_recorder_info(r, "started_ns", text);

@@ -11,7 +11,11 @@ void cap_self_identify(struct cap_identity *id);
 void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *id, char *out,
                         size_t room);
 
-/** Adds command, cwd, host, versions and ranks to the recorder's info. */
+/** Adds ranks to the recorder's info; on a thread of the program, which may read its environment.
+ */
+void cap_self_note_ranks(struct cap_recorder *r);
+
+/** Adds command, cwd, host and versions. */
 void cap_self_describe(struct cap_recorder *r);
 
 #endif

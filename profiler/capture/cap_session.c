@@ -5,6 +5,7 @@
 #include "cap_nvtx.h"
 #include "cap_quiet.h"
 #include "cap_say.h"
+#include "cap_self.h"
 #include "cap_thread.h"
 
 #include <signal.h>
@@ -58,9 +59,11 @@ static void fail_busy(struct cap_session *s, const char *other)
 
 /* What the program asked for stands in the file as a range: the window itself stays open longer. */
 static _Atomic uint64_t profiler_range; /* 0 = none is open */
+static atomic_bool profiler_on;         /* it is between a start and a stop */
 
 static void profiler_stop(void)
 {
+    atomic_store(&profiler_on, false);
     const uint64_t id = atomic_exchange(&profiler_range, 0);
 
     cap_nvtx_finish(id);
@@ -72,6 +75,7 @@ static void profiler_start(void)
 {
     uint64_t none = 0;
 
+    atomic_store(&profiler_on, true);
     cap_window_want(&cap_session, true);
     if (atomic_load(&profiler_range) != 0)
         return;
@@ -322,14 +326,18 @@ static void describe(struct cap_session *s, int driver_version)
 
 static bool start_recording(struct cap_session *s)
 {
-    const bool shut =
-        (s->opts.range[0] && !cap_nvtx_inside()) || s->opts.profiler_api || s->opts.delay_ns > 0;
+    const uint64_t now_ns = cap_now_ns();
+    if (s->sections == 0)
+        s->ready_ns = now_ns;
+    const bool shut = (s->opts.range[0] && !cap_nvtx_inside()) ||
+                      (s->opts.profiler_api && !atomic_load(&profiler_on)) ||
+                      now_ns < s->ready_ns + s->opts.delay_ns;
     const bool foreign = atomic_load(&s->foreign_on) != 0;
 
     set_attributes(s);
     int result = foreign ? CUPTI_OK : s->cupti.register_callbacks(cap_request, cap_complete);
-    s->ready_ns = cap_now_ns();
-    s->opened_mono_ns = shut ? 0 : s->ready_ns;
+    if (s->opened_mono_ns == 0 && !shut)
+        s->opened_mono_ns = now_ns;
     atomic_store(&s->window, shut ? CAP_SHUT : CAP_OPEN);
     atomic_store(&s->window_wanted, !shut);
     if (result == CUPTI_OK && !shut && !foreign)
@@ -345,8 +353,8 @@ static bool start_recording(struct cap_session *s)
         cap_recorder_info(&s->recorder, "window_linger_ns", text);
     }
     if (foreign) {
-        const uint64_t now_ns = cap_cupti_now(s);
-        atomic_store(&s->taken_over_ns, now_ns ? now_ns : 1);
+        const uint64_t taken_ns = cap_cupti_now(s);
+        atomic_store(&s->taken_over_ns, taken_ns ? taken_ns : 1);
         cap_say("another CUPTI client was here before CUDA came up; kreach records after it");
     }
     atomic_store(&s->phase, CAP_ON);
@@ -412,6 +420,7 @@ static bool begin(struct cap_session *s)
         return false;
     }
     s->recorder.append = s->sections > 0;
+    cap_self_note_ranks(&s->recorder);
     return true;
 }
 
@@ -506,9 +515,12 @@ static void wait_for_end(struct cap_session *s)
 void cap_session_finish(enum kreach_end end, const char *detail)
 {
     struct cap_session *s = &cap_session;
+    int cancelable = 0;
 
     if (atomic_load(&s->phase) < CAP_ON || s->pid != getpid())
         return;
+    /* _exit and exec are no points where a thread may be cancelled, and so we are none. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
     if (advance(s, CAP_ON, CAP_DRAINING)) {
         s->end = end;
         snprintf(s->end_detail, sizeof s->end_detail, "%s", detail);
@@ -521,6 +533,7 @@ void cap_session_finish(enum kreach_end end, const char *detail)
         cap_wake_up(&s->wake);
     }
     wait_for_end(s);
+    pthread_setcancelstate(cancelable, NULL);
 }
 
 void cap_session_resume(void)
@@ -529,6 +542,10 @@ void cap_session_resume(void)
 
     if (atomic_load(&s->phase) != CAP_DONE)
         return;
+    if (atomic_load(&s->owner) == CAP_OWNER_STOLEN) {
+        cap_say("process %d is not recorded any more: CUPTI did not answer", (int)s->pid);
+        return; /* a thread of ours is in there, and might come back amid the next section */
+    }
     cap_recorder_close(&s->recorder);
     s->sections++;
     atomic_store(&s->requests_before, atomic_load(&s->pool.requests));
@@ -537,7 +554,6 @@ void cap_session_resume(void)
     s->window_shut_ns = 0;
     atomic_store(&s->missed_from_ns, 0);
     atomic_store(&s->lingering, 0);
-    s->delay_over = false;
     s->drops_unknown = false;
     atomic_store(&s->end_asked, 0);
     atomic_store(&s->hurried, 0);

@@ -91,6 +91,9 @@ void cap_signals_open(struct cap_session *s)
     struct sigaction ours = { .sa_handler = handle, .sa_flags = SA_RESTART | SA_ONSTACK };
     bool ready = atomic_load(&reaper_pid) == s->pid;
 
+    /* The first process of a container does not die of them. */
+    if (s->pid == 1)
+        return;
     sigfillset(&ours.sa_mask);
     for (size_t i = 0; i < CAP_COUNT(handled); i++) {
         if (sigaction(handled[i], NULL, &now) != 0 || (now.sa_flags & SA_SIGINFO) ||

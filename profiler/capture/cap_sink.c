@@ -24,12 +24,15 @@ static void make_folders(char *path)
     }
 }
 
+/* Where the limit of open files is lower, any number but those of the standard streams will do. */
 static int move_high(int fd)
 {
     int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
 
     if (high < 0)
-        return fd; /* the limit of open files is lower: a low number works too */
+        high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (high < 0)
+        return fd;
     close(fd);
     return high;
 }

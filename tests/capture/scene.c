@@ -74,6 +74,7 @@ static _Noreturn void become_victim(const struct scene *scene, const char *folde
     char *argv[ARGS_MAX + 1];
     char err_path[300];
     const struct rlimit limit = { scene->file_limit_bytes, scene->file_limit_bytes };
+    const struct rlimit data_limit = { scene->data_limit_bytes, scene->data_limit_bytes };
 
     snprintf(err_path, sizeof err_path, "%s/stderr", folder);
     int fd = open(err_path, O_WRONLY | O_CREAT | O_APPEND, 0666);
@@ -85,6 +86,8 @@ static _Noreturn void become_victim(const struct scene *scene, const char *folde
     split(strdup(scene->ops), argv + 1);
     if (scene->file_limit_bytes)
         setrlimit(RLIMIT_FSIZE, &limit);
+    if (scene->data_limit_bytes)
+        setrlimit(RLIMIT_DATA, &data_limit);
     set_environment(scene, folder);
     execv(argv[0], argv);
     _exit(121);

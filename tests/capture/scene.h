@@ -18,6 +18,7 @@ struct scene {
     bool kill_counts_from_ready; /* of the operation "ready" */
     int signal;                  /* with kill_after_us: this signal instead */
     unsigned long file_limit_bytes; /* RLIMIT_FSIZE */
+    unsigned long data_limit_bytes; /* RLIMIT_DATA */
     unsigned timeout_s;             /* default 200: then the run has hung */
 };
 

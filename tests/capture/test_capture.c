@@ -185,6 +185,19 @@ static void a_launch_never_waits_for_a_buffer_to_be_made(void **state)
     scene_free(o);
 }
 
+/* Reading the environment while the program changes it is a race: only cuInit's thread does. */
+static void the_environment_is_that_of_when_cuda_came_up(void **state)
+{
+    struct outcome *o =
+        scene_run(&(struct scene){ .ops = "setenv=RANK=3 init setenv=RANK=5 kernels=10 return=0" });
+    char text[32];
+
+    (void)state;
+    assert_true(kreach_read_info(scene_file(o), "rank", text, sizeof text));
+    assert_string_equal(text, "3");
+    scene_free(o);
+}
+
 static void eight_gpus_are_told_apart(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){
@@ -436,6 +449,19 @@ static const struct scene silent[] = {
     { .options = "floor", .ops = "init kernels=5000 return=0" },
 };
 
+static void a_process_without_memory_for_buffers_says_so(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "buffer=4096", .ops = "init kernels=10 return=4", .data_limit_bytes = 6 << 20 });
+
+    (void)state;
+    if (SANITIZED) /* it has no memory then either */
+        skip();
+    assert_true(scene_exited(o, 4));
+    assert_non_null(strstr(o->stderr_text, "is not recorded: no buffers: out of memory"));
+    scene_free(o);
+}
+
 static void a_process_without_gpu_work_leaves_nothing(void **state)
 {
     (void)state;
@@ -664,6 +690,8 @@ int main(void)
         cmocka_unit_test(a_kernel_takes_at_most_32_bytes),
         cmocka_unit_test(a_run_says_what_it_is),
         cmocka_unit_test(a_launch_never_waits_for_a_buffer_to_be_made),
+        cmocka_unit_test(the_environment_is_that_of_when_cuda_came_up),
+        cmocka_unit_test(a_process_without_memory_for_buffers_says_so),
         cmocka_unit_test(eight_gpus_are_told_apart),
         cmocka_unit_test(peer_copies_name_both_devices),
         cmocka_unit_test(names_that_change_in_place_are_seen),

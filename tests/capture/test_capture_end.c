@@ -190,6 +190,23 @@ static void no_way_out_with_a_hook_loses_a_record(void **state)
     }
 }
 
+/* Signals that it does not handle are nothing to it. */
+static void the_first_process_of_a_container_lives_and_is_recorded_on(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .ops = "newpid init kernels=3000 kill=15 sleep=100 kernels=500 return=7" });
+
+    (void)state;
+    if (strstr(o->stderr_text, "no namespace")) {
+        scene_free(o);
+        skip();
+    }
+    assert_true(scene_exited(o, 7));
+    assert_int_equal(scene_file(o)->kernels, 3500);
+    assert_int_equal(scene_file(o)->end, KREACH_END_EXIT);
+    scene_free(o);
+}
+
 /* What its window had launched is still to come when the process becomes another program. */
 static void exec_waits_for_the_end_of_a_window_that_is_under_way(void **state)
 {
@@ -305,6 +322,9 @@ static const struct hang {
     { "hang=2,nosync=1", "init us=9000000 kernels=1 return=9", 9, KREACH_END_EXIT },
     { "hang=1,hang_from=100", "init kernels=100 _exit=9", 9, KREACH_END_FAST },
     { "hang=1,hang_from=100", "init kernels=100 kill=15 hang", -SIGTERM, KREACH_END_SIGNAL },
+    { "hang=1,hang_from=100", "init kernels=100 cancelled=9", 9, KREACH_END_FAST },
+    { "late_ms=1500,nosync=1", "init kernels=100 badexec kernels=100 sleep=2500 return=9", 9,
+      KREACH_END_EXEC },
 };
 
 static void a_cupti_that_never_answers_costs_the_deadline_and_no_more(void **state)
@@ -537,6 +557,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_way_out_with_a_hook_loses_a_record),
+        cmocka_unit_test(the_first_process_of_a_container_lives_and_is_recorded_on),
         cmocka_unit_test(exec_waits_for_the_end_of_a_window_that_is_under_way),
         cmocka_unit_test(a_crash_loses_at_most_the_last_flush_period),
         cmocka_unit_test(kill_9_at_any_moment_leaves_every_flushed_record),

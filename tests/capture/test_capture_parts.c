@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -358,6 +359,28 @@ static void a_recorder_without_a_file_does_not_grow(void **state)
 }
 
 /* Readers take no chunk of more than 4 MiB. */
+/* What a program prints must not come into a recording, though it closed its standard streams. */
+static void a_file_never_has_the_number_of_a_standard_stream(void **state)
+{
+    static struct cap_sink sink;
+    int status = 0;
+
+    (void)state;
+    snprintf(sink.path, sizeof sink.path, "/tmp/kreach-sink-%d", (int)getpid());
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit few = { 20, 20 };
+        setrlimit(RLIMIT_NOFILE, &few);
+        close(STDIN_FILENO);
+        close(STDOUT_FILENO);
+        const bool opened = cap_sink_open(&sink, false);
+        _exit(opened && sink.fd > STDERR_FILENO ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    unlink(sink.path);
+    assert_int_equal(status, 0);
+}
+
 static void names_of_many_kernels_fit_in_their_chunks(void **state)
 {
     static struct cap_recorder r;
@@ -744,6 +767,7 @@ int main(void)
         cmocka_unit_test(names_are_kept_once_and_compared_again_each_batch),
         cmocka_unit_test(names_of_any_number_and_length_are_kept_apart),
         cmocka_unit_test(a_recorder_without_a_file_does_not_grow),
+        cmocka_unit_test(a_file_never_has_the_number_of_a_standard_stream),
         cmocka_unit_test(names_of_many_kernels_fit_in_their_chunks),
         cmocka_unit_test(registered_strings_take_their_own_length_of_memory),
         cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),

@@ -45,6 +45,12 @@ static const struct window {
       KREACH_END_EXIT },
     { "for a while", "duration=1,flush=0.05", "init kernels=10 shut kernels=20 return=0", 10, 0,
       KREACH_END_WINDOW },
+    { "between cudaProfilerStart and Stop, with an exec that fails", "profiler-api,linger=0",
+      "init kernels=10 profstart kernels=20 badexec kernels=30 profstop sync shut kernels=40 "
+      "return=0",
+      50, 2, KREACH_END_EXIT },
+    { "after a delay, with an exec that fails", "delay=1,flush=0.05",
+      "init kernels=10 open kernels=20 badexec kernels=30 return=0", 50, 1, KREACH_END_EXIT },
     { "for a while, with the next flush far away", "duration=0.3,flush=3600",
       "init kernels=10 shut kernels=20 closed return=0", 10, 0, KREACH_END_WINDOW },
     { "for a while after a delay", "delay=0.3,duration=1,flush=0.05",
