@@ -17,7 +17,6 @@ CAP_OLDEST(dlerror);
 CAP_OLDEST(dlopen);
 CAP_OLDEST(dlsym);
 CAP_OLDEST(pthread_create);
-CAP_OLDEST(pthread_setcancelstate);
 CAP_OLDEST(pthread_sigmask);
 CAP_OLDEST(pthread_attr_setstacksize);
 #endif
