@@ -99,7 +99,7 @@ static void *domain_named(const char *name, size_t len)
 
 void fake_nvtx(const char *op, const char *name)
 {
-    const char *slash = strchr(name, '/');
+    const char *slash = name ? strchr(name, '/') : NULL; /* a pop has none */
     static uint64_t started;
     struct attributes a = { .version = 3, .bytes = sizeof a, .message_type = 3 };
 
