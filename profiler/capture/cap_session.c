@@ -347,6 +347,9 @@ static bool start_recording(struct cap_session *s)
         fail(s, "CUPTI refused to record", cap_cupti_explain(result).text);
         return false;
     }
+    if (s->exec_ns != 0 && !shut) /* what other threads have launched since then */
+        cap_recorder_gap(&s->recorder, KREACH_GAP_MISSED, (int64_t)s->exec_ns,
+                         (int64_t)cap_cupti_now(s), "an exec failed");
     if (s->opts.range[0] || s->opts.profiler_api) {
         char text[32];
         snprintf(text, sizeof text, "%llu", (unsigned long long)s->opts.linger_ns);

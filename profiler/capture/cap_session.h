@@ -69,6 +69,7 @@ struct cap_session {
     _Atomic uint64_t missed_from_ns;   /* CUPTI's clock: wanted and not open; 0 = not so */
     _Atomic uint64_t missed_to_ns;     /* when it was not wanted any more; old ones count not */
     uint64_t window_shut_ns;           /* CUPTI's clock; worker only */
+    uint64_t exec_ns;                  /* CUPTI's clock when a section ended for an exec; 0 = none */
     uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up; of the first section */
     uint64_t opened_mono_ns;           /* MONOTONIC, when recording began; 0 = not yet; worker */
     int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading; worker */

@@ -330,6 +330,7 @@ static void drain(struct cap_session *s)
 
     if (goes_on) {
         enter_cupti(s);
+        s->exec_ns = end == KREACH_END_EXEC ? cap_cupti_now(s) : 0;
         cap_kinds_disable(s);
         leave_cupti(s);
     }

@@ -318,6 +318,18 @@ static void a_refusal_to_record_after_another_client_is_a_gap(void **state)
     scene_free(o);
 }
 
+static void what_other_threads_launch_while_an_exec_fails_is_a_gap(void **state)
+{
+    struct outcome *o = scene_run(
+        &(struct scene){ .fake = "truth=1",
+                         .options = "flush=0.05",
+                         .ops = "init steady recorded=20 badexec recorded=200 calm return=0" });
+
+    (void)state;
+    expect_missing_work_in_gaps(o, scene_file(o));
+    scene_free(o);
+}
+
 /* Row 13: such a client is refused when it subscribes; this one only takes the buffers. */
 static void a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes(void **state)
 {
@@ -472,6 +484,7 @@ int main(void)
         cmocka_unit_test(buffers_that_cupti_never_gives_back_stay_its_own_and_are_missed),
         cmocka_unit_test(a_client_that_finds_cupti_past_us_is_noticed_by_what_it_takes),
         cmocka_unit_test(a_client_that_comes_back_at_once_makes_a_gap_each_time),
+        cmocka_unit_test(what_other_threads_launch_while_an_exec_fails_is_a_gap),
         cmocka_unit_test(a_refusal_to_record_after_another_client_is_a_gap),
         cmocka_unit_test(a_client_that_takes_cupti_down_makes_a_gap),
         cmocka_unit_test(another_client_is_named_by_its_library),

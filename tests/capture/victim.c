@@ -11,6 +11,7 @@
  *   lapsoff=N,MS      such laps until nothing is recorded, N at most
  *   perlap=K          the next laps have K kernels each
  *   threads=T,N       T threads with N kernels each
+ *   steady calm       a thread launches a kernel every tenth of a millisecond, until calm
  *   sleep=MS sync reload profstart profstop
  *   open shut         waits until kernels are recorded; until nothing is
  *   nopeers           waits until work is recorded, and copies between devices are not
@@ -243,6 +244,28 @@ static void storm(unsigned n)
     }
     storming = 0;
     pthread_join(thread, NULL);
+}
+
+static atomic_bool calm;
+
+static void *launch_until_calm(void *unused)
+{
+    while (!calm) {
+        kernels(1, 3);
+        usleep(100);
+    }
+    return unused;
+}
+
+static void steady(bool begins)
+{
+    static pthread_t thread;
+
+    calm = !begins;
+    if (begins && pthread_create(&thread, NULL, launch_until_calm, NULL) != 0)
+        abort();
+    if (!begins)
+        pthread_join(thread, NULL);
 }
 
 static unsigned per_lap = 1;
@@ -618,6 +641,8 @@ static void work(const char *op, unsigned n, unsigned each)
         threads(n, each);
     else if (!strcmp(op, "storm"))
         storm(n);
+    else if (!strcmp(op, "steady") || !strcmp(op, "calm"))
+        steady(!strcmp(op, "steady"));
     else if (!strcmp(op, "laps") || !strcmp(op, "lapsoff"))
         laps(n, each, !strcmp(op, "lapsoff"));
     else if (!strcmp(op, "windows"))
