@@ -45,12 +45,14 @@ struct cap_recorder {
     struct cap_identity identity;
     struct cap_sink sink;
     struct cap_bytes info; /* pairs of text gathered before the file exists */
-    bool append;           /* the process has a file already: this is its next section */
-    bool wanted;           /* a file shall exist whatever happens */
-    bool opened;           /* the file exists and has its head */
-    bool hindered;         /* it could not be made at first; said so */
-    bool dead;             /* the file cannot be written any more; everything is only counted */
-    bool graphs_seen;      /* CUDA graphs ran, as far as records tell */
+    bool append;           /* the program has a file already: this is its next section */
+    uint32_t
+        file_number;  /* of the file's name; another program of the process has the ones below */
+    bool wanted;      /* a file shall exist whatever happens */
+    bool opened;      /* the file exists and has its head */
+    bool hindered;    /* it could not be made at first; said so */
+    bool dead;        /* the file cannot be written any more; everything is only counted */
+    bool graphs_seen; /* CUDA graphs ran, as far as records tell */
 
     struct cap_names names;
     struct cap_table tracks, sites;

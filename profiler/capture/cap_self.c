@@ -50,9 +50,11 @@ void cap_self_identify(struct cap_identity *id)
         id->start_ticks = strtoull(p, NULL, 10);
 }
 
-void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *id, char *out,
-                        size_t room)
+void cap_self_file_name(const struct cap_recorder *r, uint32_t number, char *out, size_t room)
 {
+    const struct cap_opts *opts = r->opts;
+    const struct cap_identity *id = &r->identity;
+    char nth[16] = "";
     const size_t len = strlen(opts->out);
     const bool slash = len > 0 && opts->out[len - 1] == '/';
     struct statx st;
@@ -64,8 +66,10 @@ void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *
         joint = "/kreach.";
     else if (statx(AT_FDCWD, opts->out, 0, STATX_TYPE, &st) == 0 && S_ISDIR(st.stx_mode))
         joint = "/kreach.";
-    snprintf(out, room, "%s%s%llu.%llu.part", opts->out, joint, (unsigned long long)id->pid,
-             (unsigned long long)id->start_ticks);
+    if (number > 0)
+        snprintf(nth, sizeof nth, ".%u", number);
+    snprintf(out, room, "%s%s%llu.%llu%s.part", opts->out, joint, (unsigned long long)id->pid,
+             (unsigned long long)id->start_ticks, nth);
 }
 
 static void describe_command(struct cap_recorder *r)

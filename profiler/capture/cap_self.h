@@ -7,9 +7,11 @@
 /** Process ids and start time. */
 void cap_self_identify(struct cap_identity *id);
 
-/** OUT/kreach.PID.START.part; OUT.PID.START.part when OUT is no folder and belongs to no run. */
-void cap_self_file_name(const struct cap_opts *opts, const struct cap_identity *id, char *out,
-                        size_t room);
+/**
+ * OUT/kreach.PID.START.N.part; OUT.PID.START.N.part when OUT is no folder and belongs to no run.
+ * Without the N where number is 0.
+ */
+void cap_self_file_name(const struct cap_recorder *r, uint32_t number, char *out, size_t room);
 
 /** Adds ranks to the recorder's info; on a thread of the program, which may read its environment.
  */

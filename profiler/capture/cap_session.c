@@ -423,6 +423,7 @@ static bool begin(struct cap_session *s)
         return false;
     }
     s->recorder.append = s->sections > 0;
+    s->recorder.file_number = s->file_number;
     cap_self_note_ranks(&s->recorder);
     return true;
 }
@@ -549,6 +550,7 @@ void cap_session_resume(void)
         cap_say("process %d is not recorded any more: CUPTI did not answer", (int)s->pid);
         return; /* a thread of ours is in there, and might come back amid the next section */
     }
+    s->file_number = s->recorder.file_number;
     cap_recorder_close(&s->recorder);
     s->sections++;
     atomic_store(&s->requests_before, atomic_load(&s->pool.requests));

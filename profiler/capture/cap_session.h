@@ -39,7 +39,8 @@ enum cap_window_state { CAP_SHUT, CAP_MOVING, CAP_OPEN };
 struct cap_session {
     _Atomic uint32_t phase; /* enum cap_phase */
     pid_t pid;
-    uint32_t sections; /* earlier sections of this process, when an exec failed */
+    uint32_t sections;    /* earlier sections of this program, when an exec failed */
+    uint32_t file_number; /* of their file */
     struct cap_opts opts;
     struct cap_cupti cupti;
     _Atomic(cupti_subscriber_handle) subscriber; /* NULL = we hold none */
@@ -69,14 +70,14 @@ struct cap_session {
     _Atomic uint64_t missed_from_ns;   /* CUPTI's clock: wanted and not open; 0 = not so */
     _Atomic uint64_t missed_to_ns;     /* when it was not wanted any more; old ones count not */
     uint64_t window_shut_ns;           /* CUPTI's clock; worker only */
-    uint64_t exec_ns;                  /* CUPTI's clock when a section ended for an exec; 0 = none */
-    uint64_t ready_ns;                 /* MONOTONIC, when CUDA came up; of the first section */
-    uint64_t opened_mono_ns;           /* MONOTONIC, when recording began; 0 = not yet; worker */
-    int64_t offset_ns;                 /* CUPTI's clock - REALTIME at the last reading; worker */
-    _Atomic uint32_t kinds_early;      /* 1 = they went on before any work, and not off since */
-    _Atomic uint32_t one_device;       /* 1 = the process may use one, which copies to no other */
-    uint64_t count_devices_ns;         /* MONOTONIC, when to ask again; 0 = at once; worker only */
-    uint64_t count_pause_ns;           /* until the time after that; worker only, like the next */
+    uint64_t exec_ns;             /* CUPTI's clock when a section ended for an exec; 0 = none */
+    uint64_t ready_ns;            /* MONOTONIC, when CUDA came up; of the first section */
+    uint64_t opened_mono_ns;      /* MONOTONIC, when recording began; 0 = not yet; worker */
+    int64_t offset_ns;            /* CUPTI's clock - REALTIME at the last reading; worker */
+    _Atomic uint32_t kinds_early; /* 1 = they went on before any work, and not off since */
+    _Atomic uint32_t one_device;  /* 1 = the process may use one, which copies to no other */
+    uint64_t count_devices_ns;    /* MONOTONIC, when to ask again; 0 = at once; worker only */
+    uint64_t count_pause_ns;      /* until the time after that; worker only, like the next */
     bool delay_over;
     bool device_warned; /* said that CUPTI's device buffers are nearly full */
     bool drops_unknown; /* CUPTI's counter failed once; said so */

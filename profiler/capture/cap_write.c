@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define PENDING_MAX_BYTES (3u << 20) /* definitions that wait for space on a full disk */
+#define FILES_MAX         10000      /* of one process */
 
 static void give_up(struct cap_recorder *r, const char *what)
 {
@@ -39,12 +40,21 @@ static bool begin_section(struct cap_recorder *r)
     return begun;
 }
 
+/*
+ * A process that became another program has the same number and the same start, and another one in
+ * another container may have them, too.
+ */
 static bool create(struct cap_recorder *r)
 {
+    bool created = false;
+
     cap_self_identify(&r->identity);
-    cap_self_file_name(r->opts, &r->identity, r->sink.path, sizeof r->sink.path);
     r->sink.in_run = r->opts->run_id[0] != '\0';
-    return cap_sink_open(&r->sink, r->append);
+    do {
+        cap_self_file_name(r, r->file_number, r->sink.path, sizeof r->sink.path);
+        created = cap_sink_open(&r->sink, r->append);
+    } while (!created && errno == EEXIST && ++r->file_number < FILES_MAX);
+    return created;
 }
 
 /* The process or the disk is at a limit: later it may go well. */

@@ -207,6 +207,25 @@ static void the_first_process_of_a_container_lives_and_is_recorded_on(void **sta
     scene_free(o);
 }
 
+/* As programs do that start themselves anew. */
+static void each_program_of_a_process_has_a_file(void **state)
+{
+    static const uint64_t kernels[] = { 14, 30 }; /* "PID.START.1.part" comes before the first */
+    struct outcome *o = scene_run(&(struct scene){ .ops = "init kernels=30 again=7" });
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_string_equal(o->stderr_text, "");
+    assert_int_equal(o->n_files, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(o->files[i]->ok);
+        assert_int_equal(o->files[i]->kernels, kernels[i]);
+        assert_int_equal(o->files[i]->n_lost, 0);
+    }
+    assert_int_equal(o->files[0]->pid, o->files[1]->pid);
+    scene_free(o);
+}
+
 /* What its window had launched is still to come when the process becomes another program. */
 static void exec_waits_for_the_end_of_a_window_that_is_under_way(void **state)
 {
@@ -558,6 +577,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_way_out_with_a_hook_loses_a_record),
         cmocka_unit_test(the_first_process_of_a_container_lives_and_is_recorded_on),
+        cmocka_unit_test(each_program_of_a_process_has_a_file),
         cmocka_unit_test(exec_waits_for_the_end_of_a_window_that_is_under_way),
         cmocka_unit_test(a_crash_loses_at_most_the_last_flush_period),
         cmocka_unit_test(kill_9_at_any_moment_leaves_every_flushed_record),

@@ -23,6 +23,7 @@
  *   storm=N           N children that exit at once, while a thread launches
  *   exec=PATH badexec noexec vexec vexit   badexec: of a folder; noexec: of nothing that is there;
  *                     v: in a child of vfork
+ *   again=N           becomes itself with N kernels, an exec that fails, and N more
  *   become=CALL       that call of the exec family makes this a shell that checks its arguments
  *   spawn             a child by posix_spawn
  *   clone             a child that no fork handler sees calls _exit
@@ -562,6 +563,16 @@ static void become(const char *call)
     perror("victim: exec");
 }
 
+static void again(const char *n)
+{
+    char ops[64];
+    char *argv[] = { (char *)"victim", (char *)"init", ops, (char *)"badexec", ops, NULL };
+
+    snprintf(ops, sizeof ops, "kernels=%s", n);
+    execv("/proc/self/exe", argv);
+    perror("victim: exec");
+}
+
 static void spawn(void)
 {
     char *argv[] = { (char *)"true", NULL };
@@ -598,6 +609,8 @@ static void exec_something(const char *op, char *path)
         waitpid(child, NULL, 0);
     } else if (!strcmp(op, "become")) {
         become(path);
+    } else if (!strcmp(op, "again")) {
+        again(path);
     } else if (!strcmp(op, "spawn")) {
         spawn();
     } else if (!strcmp(op, "clone")) {
