@@ -67,7 +67,7 @@ void cap_self_file_name(const struct cap_recorder *r, uint32_t number, char *out
     else if (statx(AT_FDCWD, opts->out, 0, STATX_TYPE, &st) == 0 && S_ISDIR(st.stx_mode))
         joint = "/kreach.";
     if (number > 0)
-        snprintf(nth, sizeof nth, ".%u", number);
+        snprintf(nth, sizeof nth, "_%u", number);
     snprintf(out, room, "%s%s%llu.%llu%s.part", opts->out, joint, (unsigned long long)id->pid,
              (unsigned long long)id->start_ticks, nth);
 }

@@ -8,8 +8,8 @@
 void cap_self_identify(struct cap_identity *id);
 
 /**
- * OUT/kreach.PID.START.N.part; OUT.PID.START.N.part when OUT is no folder and belongs to no run.
- * Without the N where number is 0.
+ * OUT/kreach.PID.START_N.part; OUT.PID.START_N.part when OUT is no folder and belongs to no run.
+ * Without the _N where number is 0.
  */
 void cap_self_file_name(const struct cap_recorder *r, uint32_t number, char *out, size_t room);
 

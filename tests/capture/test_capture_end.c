@@ -210,7 +210,7 @@ static void the_first_process_of_a_container_lives_and_is_recorded_on(void **sta
 /* As programs do that start themselves anew. */
 static void each_program_of_a_process_has_a_file(void **state)
 {
-    static const uint64_t kernels[] = { 14, 30 }; /* "PID.START.1.part" comes before the first */
+    static const uint64_t kernels[] = { 30, 14 };
     struct outcome *o = scene_run(&(struct scene){ .ops = "init kernels=30 again=7" });
 
     (void)state;
