@@ -1,6 +1,7 @@
 /* kreach record: runs a program with libkreach.so inside and saves what its processes did. */
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,7 +36,8 @@ struct session {
     char run_id[KR_RUN_ID_BYTES];
     char options[OPTIONS_BYTES];
     char started_ns[24];
-    struct kr_bytes calibration; /* payload; empty = not measured */
+    struct kr_bytes calibration;  /* payload; empty = not measured */
+    struct kr_step_times staying; /* of steps outside of the window; zeroed = not measured */
     struct kr_record_end end;
     struct kr_record_sum sum;
 };
@@ -143,11 +145,19 @@ static bool check_room(const struct session *s, struct kr_err *err)
            kr_fail(err, KR_EARG, "KREACH_OPTIONS is too long");
 }
 
+/* Whether the window ends for good before the program does. */
+static bool has_end(const struct session *s)
+{
+    const struct kr_opts *opts = &s->call->opts;
+
+    return kr_opts_count(opts, "steps") || kr_opts_count(opts, "duration");
+}
+
 /* Translates our options into those of libkreach.so. */
 static bool make_options(struct session *s, struct kr_err *err)
 {
-    static const char *const switches[] = { "launches",    "nvtx",         "calibrate",
-                                            "graph-level", "profiler-api", "yield" };
+    static const char *const switches[] = { "launches",     "nvtx",  "calibrate",  "graph-level",
+                                            "profiler-api", "yield", "marks-after" };
     const struct kr_opts *opts = &s->call->opts;
 
     for (size_t i = 0; i < sizeof switches / sizeof *switches; i++) {
@@ -160,6 +170,8 @@ static bool make_options(struct session *s, struct kr_err *err)
             given |= calibrates(s);
         if (strcmp(switches[i], "calibrate") == 0)
             given = takes_turns(s);
+        if (strcmp(switches[i], "marks-after") == 0)
+            given = calibrates(s) && has_end(s);
         if (given && !add_option(s, switches[i], err))
             return false;
     }
@@ -293,6 +305,48 @@ static bool run_plain(struct session *s, off_t input_at, struct kr_record_sum *s
     return sum_up(s, s->plain_folder, sum, err);
 }
 
+static bool read_times(const struct kr_bytes *payload, struct kr_step_times *times,
+                       struct kr_err *err)
+{
+    struct kr_cursor c = { .at = payload->data, .end = payload->data + payload->len };
+
+    return kr_step_times_read(&c, times, err);
+}
+
+/* What CUPTI costs where nothing is recorded, by steps that lie outside of the window, of both
+ * runs. Those inside of --range have its name, and others another one. */
+static bool measure_staying(struct session *s, const char *label, struct kr_err *err)
+{
+    const char *name = kr_opts_count(&s->call->opts, "range") ? NULL : label;
+    struct kr_record_calibration c = { .method = "second run" };
+    struct kr_bytes payload = { 0 };
+    bool good = kr_record_steps_outside(s->folder, name, &c.profiled, err);
+
+    if (good && !c.profiled.n)
+        good = kr_fail(err, KR_EENV, "too few steps lie outside of it");
+    good = good && kr_record_steps_find(s->plain_folder, c.profiled.label, &c.plain, err) &&
+           kr_record_steps_pair(&c, err) && kr_record_calibration_payload(&c, &payload, err) &&
+           read_times(&payload, &s->staying, err);
+    kr_record_calibration_free(&c);
+    kr_bytes_free(&payload);
+    return good;
+}
+
+static void tell_staying(struct session *s, const char *label)
+{
+    const struct kr_step_times *t = &s->staying;
+    struct kr_err why = { 0 };
+
+    if (measure_staying(s, label, &why))
+        kr_call_note(s->call, "outside of the window a step takes %s, %s without CUPTI (%s): %s",
+                     kr_text_duration((double)t->profiled_step_ns).s,
+                     kr_text_duration((double)t->plain_step_ns).s, t->label,
+                     kr_text_cost("staying", t->cost_frac, t->cost_low_frac, t->cost_high_frac).s);
+    else if (has_end(s) || why.code != KR_EENV)
+        kr_call_note(s->call, "what CUPTI costs outside of the window was not measured: %s",
+                     why.msg);
+}
+
 /* The step times of this run and of a second, plain one. */
 static bool measure_twice(struct session *s, off_t input_at, struct kr_record_calibration *out,
                           struct kr_err *err)
@@ -315,6 +369,7 @@ static bool measure_twice(struct session *s, off_t input_at, struct kr_record_ca
         return false;
     if (!out->plain.n)
         return kr_fail(err, KR_EENV, "the plain run has no steps '%s'", out->profiled.label);
+    tell_staying(s, out->profiled.label);
     return kr_record_steps_pair(out, err);
 }
 
@@ -374,7 +429,7 @@ static void tell_steps(const struct session *s, const struct kr_step_times *t)
     kr_call_note(s->call, "a step takes %s without profiling, %s with it (%s): %s",
                  kr_text_duration((double)t->plain_step_ns).s,
                  kr_text_duration((double)t->profiled_step_ns).s, t->label,
-                 kr_text_cost(t->cost_frac, t->cost_low_frac, t->cost_high_frac).s);
+                 kr_text_cost("profiling", t->cost_frac, t->cost_low_frac, t->cost_high_frac).s);
 }
 
 /* Learns the true step time for the file and says it. */
@@ -386,12 +441,7 @@ static bool learn_steps(struct session *s, off_t input_at, struct kr_err *err)
                 kr_record_calibration_payload(&calibration, &s->calibration, err);
 
     kr_record_calibration_free(&calibration);
-    if (good) {
-        struct kr_cursor c = { .at = s->calibration.data,
-                               .end = s->calibration.data + s->calibration.len };
-
-        good = kr_step_times_read(&c, &times, err);
-    }
+    good = good && read_times(&s->calibration, &times, err);
     if (good)
         tell_steps(s, &times);
     return good;
@@ -455,13 +505,38 @@ static void join_command(const struct session *s, char *text, size_t room)
     }
 }
 
+/* A fraction for the file; "" = unknown. */
+struct frac_text {
+    char s[24];
+};
+
+static struct frac_text frac_text(double frac)
+{
+    struct frac_text text = { "" };
+
+    if (!isnan(frac))
+        snprintf(text.s, sizeof text.s, "%.5f", frac);
+    return text;
+}
+
 static bool save(struct session *s, struct kr_err *err)
 {
     char command[COMMAND_BYTES];
     char host[256] = "";
+    const bool stayed = s->staying.profiled_steps > 0;
+    const struct frac_text cost = frac_text(s->staying.cost_frac);
+    const struct frac_text low = frac_text(s->staying.cost_low_frac);
+    const struct frac_text high = frac_text(s->staying.cost_high_frac);
     const struct kr_record_fact facts[] = {
-        { "recorder", KREACH_VERSION }, { "command", command },          { "host", host },
-        { "options", s->options },      { "started_ns", s->started_ns }, { 0 },
+        { "recorder", KREACH_VERSION },
+        { "command", command },
+        { "host", host },
+        { "options", s->options },
+        { "started_ns", s->started_ns },
+        { stayed ? "staying_cost_frac" : NULL, cost.s },
+        { *low.s ? "staying_cost_low_frac" : NULL, low.s },
+        { *high.s ? "staying_cost_high_frac" : NULL, high.s },
+        { 0 },
     };
     const struct kr_record_own own = {
         .run_id = s->run_id,

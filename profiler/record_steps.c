@@ -33,6 +33,7 @@ enum { SLOW_NUM = 5, SLOW_DEN = 4 };
 /* A search for the range that marks steps. */
 struct search {
     const char *name; /* NULL = any */
+    bool outside;     /* those outside of the window, in place of the recorded ones */
     struct kr_record_steps *best;
     uint64_t best_covered_ns;
 };
@@ -82,6 +83,28 @@ static bool add_recorded(struct kr_record_steps *steps, const struct kr_record_m
     return true;
 }
 
+/* Adds the steps of a group that were left alone once the window had been open. */
+static bool add_outside(struct kr_record_steps *steps, const struct kr_record_marks *marks,
+                        const struct kr_record_group *group, struct kr_err *err)
+{
+    const struct kr_range *ranges = group->ranges;
+    size_t i = 0;
+
+    for (size_t k = 0; k < marks->n_shut; k++) {
+        const struct kr_record_pause *shut = &marks->shut[k];
+
+        if (shut->from_ns <= ranges[0].start_ns)
+            continue;
+        while (i < group->n && ranges[i].start_ns < shut->from_ns + SETTLING_NS)
+            i++;
+        for (i += SETTLING_STEPS; i + 1 < group->n && ranges[i + 1].start_ns <= shut->to_ns; i++) {
+            if (!add_step(steps, group, i, err))
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Takes a group of ranges when it is the best so far. */
 static bool offer(struct search *s, const struct kr_record_marks *marks,
                   const struct kr_record_group *group, struct kr_err *err)
@@ -91,7 +114,8 @@ static bool offer(struct search *s, const struct kr_record_marks *marks,
 
     if (group->n < MIN_REPEATS || group->covered_ns <= s->best_covered_ns)
         return true;
-    good = add_recorded(&steps, marks, group, err);
+    good = s->outside ? add_outside(&steps, marks, group, err)
+                      : add_recorded(&steps, marks, group, err);
     if (!good || steps.n + 1 < MIN_REPEATS) {
         kr_record_steps_free(&steps);
         return good;
@@ -129,10 +153,8 @@ static bool search_part(struct search *s, const struct kr_record_marks *marks, s
     return good;
 }
 
-bool kr_record_steps_find(const char *folder, const char *name, struct kr_record_steps *steps,
-                          struct kr_err *err)
+static bool search_folder(struct search *search, const char *folder, struct kr_err *err)
 {
-    struct search search = { .name = name, .best = steps };
     struct kr_parts parts;
     bool good = kr_parts_list(folder, &parts, err);
 
@@ -140,11 +162,27 @@ bool kr_record_steps_find(const char *folder, const char *name, struct kr_record
         struct kr_record_marks marks;
 
         good = kr_record_marks_read(folder, parts.items[i].name, &marks, err) &&
-               search_part(&search, &marks, err);
+               search_part(search, &marks, err);
         kr_record_marks_free(&marks);
     }
     free(parts.items);
     return good;
+}
+
+bool kr_record_steps_find(const char *folder, const char *name, struct kr_record_steps *steps,
+                          struct kr_err *err)
+{
+    struct search search = { .name = name, .best = steps };
+
+    return search_folder(&search, folder, err);
+}
+
+bool kr_record_steps_outside(const char *folder, const char *name, struct kr_record_steps *steps,
+                             struct kr_err *err)
+{
+    struct search search = { .name = name, .outside = true, .best = steps };
+
+    return search_folder(&search, folder, err);
 }
 
 void kr_record_steps_free(struct kr_record_steps *steps)

@@ -25,6 +25,13 @@ struct kr_record_steps {
  */
 bool kr_record_steps_find(const char *folder, const char *name, struct kr_record_steps *steps,
                           struct kr_err *err);
+
+/**
+ * The same for steps that lie outside of the window, where it had been open before: CUPTI is there
+ * and records nothing. The first two, and all that begin within 20 ms, are left out.
+ */
+bool kr_record_steps_outside(const char *folder, const char *name, struct kr_record_steps *steps,
+                             struct kr_err *err);
 void kr_record_steps_free(struct kr_record_steps *steps);
 
 /* Steps that follow each other, all with or all without profiling. */

@@ -43,7 +43,7 @@ static void say_measured_step(const struct page *p)
 
     kr_say_fact(p->out, &p->opt->style, "step", "profiled steps take %s, the plain step %s: %s",
                 kr_text_duration(s->profiled_ns).s, kr_text_duration(s->plain_ns).s,
-                kr_text_cost(s->cost_frac, m->cost_low_frac, m->cost_high_frac).s);
+                kr_text_cost("profiling", s->cost_frac, m->cost_low_frac, m->cost_high_frac).s);
     kr_say_fact(p->out, &p->opt->style, "",
                 "measured %s: %s plain steps, half of them %s to %s; %s profiled ones, half of "
                 "them %s to %s",

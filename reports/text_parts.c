@@ -97,21 +97,21 @@ void kr_say_window(FILE *out, const struct kr_style *style, const struct kr_wind
                 steps);
 }
 
-struct kr_cost_text kr_text_cost(double frac, double low_frac, double high_frac)
+struct kr_cost_text kr_text_cost(const char *what, double frac, double low_frac, double high_frac)
 {
     struct kr_cost_text text;
 
     if (frac < 0 && (isnan(low_frac) || isnan(high_frac) || high_frac < 0))
         snprintf(text.s, sizeof text.s,
-                 "what profiling costs here is not measurable: profiled steps are shorter by %s %%",
+                 "what %s costs here is not measurable: steps are shorter with it by %s %%", what,
                  kr_text_percent(-frac).s);
     else if (isnan(low_frac) || isnan(high_frac))
-        snprintf(text.s, sizeof text.s, "profiling costs %s %% here", kr_text_percent(frac).s);
+        snprintf(text.s, sizeof text.s, "%s costs %s %% here", what, kr_text_percent(frac).s);
     else if (low_frac <= 0)
-        snprintf(text.s, sizeof text.s, "what profiling costs here is not measurable (< %s %%)",
+        snprintf(text.s, sizeof text.s, "what %s costs here is not measurable (< %s %%)", what,
                  kr_text_percent(fmax(high_frac, -low_frac)).s);
     else
-        snprintf(text.s, sizeof text.s, "profiling costs %s %% here (%s)", kr_text_percent(frac).s,
+        snprintf(text.s, sizeof text.s, "%s costs %s %% here (%s)", what, kr_text_percent(frac).s,
                  kr_text_percent_range(low_frac, high_frac).s);
     return text;
 }

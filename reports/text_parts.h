@@ -17,16 +17,17 @@ void kr_say_title(FILE *out, const struct kr_style *style, const char *title, co
 /** "input", "complete" and one "warning" line for each kind that was met. */
 void kr_say_source(FILE *out, const struct kr_style *style, const struct kr_timeline *t);
 
-/* What profiling costs, in words. */
+/* What something costs, in words. */
 struct kr_cost_text {
     char s[144];
 };
 
 /**
- * "profiling costs 4.1 % here (3.8..4.5)", or that it costs too little to be told from noise. The
- * limits are of a 95 % interval of the cost, as fractions of a plain step.
+ * "profiling costs 4.1 % here (3.8..4.5)", or that it costs too little to be told from noise.
+ * what: "profiling", or what else is done to the steps. The limits are of a 95 % interval of the
+ * cost, as fractions of a plain step; NAN = unknown.
  */
-struct kr_cost_text kr_text_cost(double frac, double low_frac, double high_frac);
+struct kr_cost_text kr_text_cost(const char *what, double frac, double low_frac, double high_frac);
 
 /** "window": kind, how it was chosen, steps. */
 void kr_say_window(FILE *out, const struct kr_style *style, const struct kr_window *window);

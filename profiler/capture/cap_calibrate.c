@@ -235,7 +235,7 @@ void cap_calibrate_move(struct cap_session *s)
 
     if (!s->opts.calibrate)
         return;
-    if (atomic_load(&s->taken_over_ns) != 0 || s->rearmed_ns != 0)
+    if (atomic_load(&s->taken_over_ns) != 0 || s->rearmed_ns != 0 || atomic_load(&s->window_done))
         end_early(c, true);
     else if (atomic_load(&c->detached) && has_left_its_loop(c))
         end_early(c, false);

@@ -22,6 +22,8 @@ static const char *why_not(const struct cap_session *s, bool for_good)
 {
     if (!for_good)
         return "it is needed again";
+    if (s->opts.marks_after)
+        return "what that costs is measured";
     if (!s->opts.finalize)
         return "not asked to leave";
     if (!s->cupti.finalize || !s->cupti.enable_callback || s->cupti.version < VERSION_MIN)

@@ -36,6 +36,7 @@ static const struct option {
     { "nvtx", FLAG, offsetof(struct cap_opts, nvtx), 0, 0 },
     { "calibrate", FLAG, offsetof(struct cap_opts, calibrate), 0, 0 },
     { "profiler-api", FLAG, offsetof(struct cap_opts, profiler_api), 0, 0 },
+    { "marks-after", FLAG, offsetof(struct cap_opts, marks_after), 0, 0 },
     { "finalize", FLAG, offsetof(struct cap_opts, finalize), 0, 0 },
     { "yield", FLAG, offsetof(struct cap_opts, yield), 0, 0 },
     { "plain", FLAG, offsetof(struct cap_opts, plain), 0, 0 },

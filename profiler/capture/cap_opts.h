@@ -41,6 +41,7 @@ struct cap_opts {
     bool nvtx;         /* record NVTX ranges */
     bool calibrate;    /* take turns at recording steps and leaving them alone; sets nvtx */
     bool profiler_api; /* record between cudaProfilerStart and cudaProfilerStop */
+    bool marks_after;  /* record NVTX ranges, and only them, when the window is over for good */
     bool finalize;     /* when a window is over for good, take CUPTI out of the process */
     bool yield;        /* hold no CUPTI subscription, so that others may take over */
     bool plain;        /* no CUPTI at all: NVTX ranges only, for true step times */
@@ -59,7 +60,7 @@ struct cap_opts {
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
  * linger=SECONDS, cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level,
- * nvtx, calibrate, profiler-api, finalize, yield, plain, verbose; for CUPTI's own memory
+ * nvtx, calibrate, profiler-api, marks-after, finalize, yield, plain, verbose; for CUPTI's own memory
  * device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed; and to find out
  * what costs, peers, kernels-only, floor, all-calls, ticks, own-ids. "\," stands for a comma
  * inside NAME.

@@ -544,7 +544,7 @@ void cap_session_resume(void)
 {
     struct cap_session *s = &cap_session;
 
-    if (atomic_load(&s->phase) != CAP_DONE)
+    if (atomic_load(&s->phase) != CAP_DONE || atomic_load(&s->window_done))
         return;
     if (atomic_load(&s->owner) == CAP_OWNER_STOLEN) {
         cap_say("process %d is not recorded any more: CUPTI did not answer", (int)s->pid);

@@ -53,11 +53,15 @@ static void end_move(struct cap_session *s, uint32_t to)
     cap_wake_up(&s->moved);
 }
 
-/* Opens unless it is open or being moved by another thread; false when CUPTI refuses. */
+/* Opens unless it is open, over or being moved by another thread; false when CUPTI refuses. */
 static bool open_window(struct cap_session *s)
 {
     if (!move_window(s, CAP_SHUT))
         return true;
+    if (atomic_load(&s->window_done)) {
+        end_move(s, CAP_SHUT);
+        return true;
+    }
     const int result = cap_kinds_enable(s);
     if (result == CUPTI_OK) {
         atomic_store(&s->window_refused, CUPTI_OK);
@@ -113,7 +117,7 @@ static void open_now(struct cap_session *s)
 
     for (;;) {
         const uint32_t ticket = cap_wake_ticket(&s->moved);
-        if (atomic_load(&s->window) == CAP_OPEN)
+        if (atomic_load(&s->window) == CAP_OPEN || atomic_load(&s->window_done))
             return;
         if (!open_window(s))
             break;
@@ -136,7 +140,7 @@ static bool is_early(const struct cap_session *s)
 
 void cap_window_want(struct cap_session *s, bool open)
 {
-    if (!cap_session_active() || s->opts.plain)
+    if (!cap_session_active() || s->opts.plain || atomic_load(&s->window_done))
         return;
     if (!open)
         atomic_store(&s->unwanted_ns, cap_now_ns());
@@ -206,6 +210,8 @@ static const char *window_spec(const struct cap_session *s)
 /* Nothing else may be there to say of this process. */
 static void note_takeover(struct cap_session *s, uint64_t from_ns, uint64_t to_ns)
 {
+    if (atomic_load(&s->window_done))
+        return; /* nothing was to be recorded */
     s->recorder.wanted = true;
     cap_recorder_gap(&s->recorder, KREACH_GAP_TAKEOVER, (int64_t)from_ns, (int64_t)to_ns,
                      "another CUPTI client took over the buffers");
@@ -274,7 +280,7 @@ bool cap_window_over(struct cap_session *s)
 {
     uint32_t period = 0;
 
-    if (s->opts.plain)
+    if (s->opts.plain || atomic_load(&s->window_done))
         return false;
     if (cap_window_left_ns(s, cap_now_ns()) == 0)
         return true;
@@ -284,4 +290,19 @@ bool cap_window_over(struct cap_session *s)
     snprintf(text, sizeof text, "%u", period);
     cap_recorder_info(&s->recorder, "step_kernels", text);
     return true;
+}
+
+/* Who still wants to open it then finds that it is over. */
+void cap_window_close(struct cap_session *s)
+{
+    atomic_store(&s->window_done, 1);
+    atomic_store(&s->window_wanted, 0);
+    for (;;) {
+        const uint32_t ticket = cap_wake_ticket(&s->moved);
+        if (atomic_load(&s->window) == CAP_SHUT)
+            return;
+        shut_window(s);
+        if (atomic_load(&s->window) == CAP_MOVING)
+            cap_wake_wait(&s->moved, ticket, WAIT_NS_MAX);
+    }
 }

@@ -22,4 +22,7 @@ uint64_t cap_window_left_ns(const struct cap_session *s, uint64_t now_ns);
 /** True when nothing more will be recorded: the duration is over or the steps are complete. */
 bool cap_window_over(struct cap_session *s);
 
+/** Shuts it for good in a session that goes on with NVTX ranges; worker only. Calls CUPTI. */
+void cap_window_close(struct cap_session *s);
+
 #endif

@@ -348,12 +348,27 @@ static void drain(struct cap_session *s)
                 (int)s->pid);
 }
 
+/* The window is over; the session goes on, with nothing but the program's ranges. */
+static void go_on_with_marks(struct cap_session *s)
+{
+    enter_cupti(s);
+    cap_window_close(s);
+    leave_cupti(s);
+    detach(s, true);
+}
+
 /* The worker ends the session itself when the window is over. */
 static bool window_is_over(struct cap_session *s)
 {
     uint32_t on = CAP_ON;
 
-    if (!cap_window_over(s) || !atomic_compare_exchange_strong(&s->phase, &on, CAP_DRAINING))
+    if (!cap_window_over(s))
+        return false;
+    if (s->opts.marks_after) {
+        go_on_with_marks(s);
+        return false;
+    }
+    if (!atomic_compare_exchange_strong(&s->phase, &on, CAP_DRAINING))
         return false;
     s->end = KREACH_END_WINDOW;
     snprintf(s->end_detail, sizeof s->end_detail, "%s", "the window is over");

@@ -284,6 +284,48 @@ static void ranges_are_recorded_with_their_names_and_threads(void **state)
     scene_free(o);
 }
 
+/*
+ * For what staying costs: when the window is over only ranges are recorded, whoever wants it open
+ * again or takes CUPTI's buffers, and the rest is a gap.
+ */
+static void ranges_go_on_after_the_window_where_that_is_asked_for(void **state)
+{
+    static const char *const options[] = {
+        "nvtx,marks-after,duration=1,flush=0.05",
+        "nvtx,marks-after,duration=1,flush=0.05,profiler-api",
+        "nvtx,marks-after,duration=1,flush=0.05,range=step",
+    };
+    static const char *const after[] = { "return=0", "profstart kernels=9 profstop return=0",
+                                         "badexec push=step kernels=2 pop return=0",
+                                         "sleep=200 rival subscribe enable kernels=5 unrival "
+                                         "return=0" };
+    char ops[200];
+    char text[64];
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        snprintf(
+            ops, sizeof ops,
+            "init profstart push=step kernels=10 shut pop push=step kernels=3 pop sleep=100 %s",
+            after[i / 3]);
+        struct outcome *o =
+            scene_run(&(struct scene){ .rival = true, .options = options[i % 3], .ops = ops });
+        struct read_file *f = scene_file(o);
+
+        if (f->kernels != 10 || f->n_ranges < 2)
+            fail_msg("%s, %s: %llu kernels, %u ranges", options[i % 3], ops,
+                     (unsigned long long)f->kernels, (unsigned)f->n_ranges);
+        assert_true(scene_exited(o, 0));
+        assert_int_equal(f->end, i / 3 == 2 ? KREACH_END_EXEC : KREACH_END_EXIT);
+        assert_int_equal(count_gaps(f, KREACH_GAP_WINDOW), i % 3 ? 2 : 1);
+        assert_int_equal(f->n_gaps, i % 3 ? 2 : 1);
+        assert_int_equal(f->n_lost, 0);
+        assert_true(kreach_read_info(f, "detach", text, sizeof text));
+        assert_string_equal(text, "CUPTI stays: what that costs is measured");
+        scene_free(o);
+    }
+}
+
 /* Libraries mark their own domains, whose ranges need not lie inside of the program's. */
 static void a_pop_ends_the_innermost_range_of_its_own_domain(void **state)
 {
@@ -700,6 +742,7 @@ int main(void)
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
         cmocka_unit_test(kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
+        cmocka_unit_test(ranges_go_on_after_the_window_where_that_is_asked_for),
         cmocka_unit_test(a_pop_ends_the_innermost_range_of_its_own_domain),
         cmocka_unit_test(kreach_warns_before_the_buffers_on_the_device_are_full),
         cmocka_unit_test(a_plain_run_has_ranges_and_no_cupti),

@@ -337,6 +337,40 @@ static void a_signal_that_comes_twice_at_once_is_one(void **state)
     assert_non_null(strstr(text, "complete: nothing"));
 }
 
+/* CUPTI stays when the window is over, and that is measured, not guessed. */
+static void what_staying_costs_is_measured_by_a_second_run(void **state)
+{
+    static const char *const options[] = { "--twice --duration 0.3s", "--calibrate --steps 15",
+                                           "--twice --profiler-api" };
+    static const char *const ops[] = { "laps=90,8", "laps=220,8",
+                                       "profstart laps=30,8 profstop laps=60,8" };
+    char text[4096];
+
+    (void)state;
+    setenv("FAKE", "stay_us=400", 1);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char script[200];
+        char path[200];
+        char value[32];
+        struct read_file *f = malloc(sizeof *f);
+
+        snprintf(script, sizeof script, "$VICTIM init perlap=10 %s return=0", ops[i]);
+        assert_int_equal(record_with(options[i], script, text, sizeof text), 0);
+        if (!strstr(text, "outside of the window a step takes"))
+            print_error("%s:\n%s", options[i], text);
+        assert_non_null(strstr(text, "outside of the window a step takes"));
+        assert_non_null(strstr(text, "(lap *): staying costs "));
+        assert_non_null(strstr(text, "complete: nothing was dropped"));
+        snprintf(path, sizeof path, "%s/out.kreach", folder);
+        assert_true(kreach_read(path, f) && f->ok);
+        assert_true(kreach_read_info(f, "staying_cost_frac", value, sizeof value));
+        assert_true(strtod(value, NULL) > 0.2);
+        assert_true(kreach_read_info(f, "staying_cost_low_frac", value, sizeof value));
+        free(f);
+    }
+    unsetenv("FAKE");
+}
+
 /* Rows 11 and 57. Its libcupti is in no scope but its own, and kreach stands in front of it. */
 static void a_client_that_is_loaded_late_gets_what_it_asks_for(void **state)
 {
@@ -471,6 +505,7 @@ int main(void)
         cmocka_unit_test(a_latecomer_leaves_nothing_beside_the_recording),
         cmocka_unit_test(nothing_that_kreach_writes_ends_the_program),
         cmocka_unit_test(a_signal_that_comes_twice_at_once_is_one),
+        cmocka_unit_test(what_staying_costs_is_measured_by_a_second_run),
         cmocka_unit_test(a_client_that_is_loaded_late_gets_what_it_asks_for),
         cmocka_unit_test(threads_of_kreach_start_where_thread_local_memory_is_large),
         cmocka_unit_test(the_doctor_takes_no_cupti_that_the_library_refuses),

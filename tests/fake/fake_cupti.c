@@ -20,6 +20,7 @@
  *   move_us=N            switching a kind takes that long; move_once=1: only the first one off
  *   stale_ms=N           graph kernels that begin when kernels are switched off end that much later
  *   cost_us=N            a kernel's launch takes so much longer while it is recorded
+ *   stay_us=N            the same while it is not, once kernels have been
  *   told=1               cuptiFinalize says where it was called; stays=R: it fails
  *   silent=1             callbacks of cuDriverGetVersion never come
  *   garbage=1            a buffer's records cannot be walked to the end
@@ -458,8 +459,9 @@ static void launched(const struct fake_work *w)
     if (request)
         put_calls(w);
     release();
-    if (recorded && w->what == FAKE_KERNEL && fake_setting("cost_us", 0) > 0)
-        usleep((useconds_t)fake_setting("cost_us", 0));
+    const long cost_us = fake_setting(recorded ? "cost_us" : "stay_us", 0);
+    if (w->what == FAKE_KERNEL && cost_us > 0 && (recorded || switched_off))
+        usleep((useconds_t)cost_us);
 }
 
 /* The strings of CUDA 11 point nowhere. */

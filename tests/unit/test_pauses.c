@@ -419,8 +419,8 @@ static void the_report_tells_a_cost_only_where_it_was_measured(void **state)
         { 0.2, 0.15, 0.25, "profiling costs 20.0 % here (15.0..25.0)" },
         { 0.01, -0.02, 0.04, "what profiling costs here is not measurable (< 4.0 %)" },
         { -0.03, -0.05, 0.01, "what profiling costs here is not measurable (< 5.0 %)" },
-        { -0.04, -0.05, -0.03, "is not measurable: profiled steps are shorter by 4.0 %" },
-        { -0.04, NAN, NAN, "is not measurable: profiled steps are shorter by 4.0 %" },
+        { -0.04, -0.05, -0.03, "is not measurable: steps are shorter with it by 4.0 %" },
+        { -0.04, NAN, NAN, "is not measurable: steps are shorter with it by 4.0 %" },
         { 0.04, NAN, NAN, "profiling costs 4.0 % here " },
     };
     struct kr_run run = { 0 };

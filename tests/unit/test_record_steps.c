@@ -323,6 +323,43 @@ static void steps_outside_a_window_are_not_profiled_ones(void **state)
     kr_record_steps_free(&steps);
 }
 
+#define MS INT64_C(1000000)
+
+/* Steps of 10 ms; the window opens after 45 ms, shuts from 100 to 200 ms and again after 300. */
+static void put_long_windows(struct kr_build *b)
+{
+    static const int64_t shut_ms[][2] = { { 0, 45 }, { 100, 200 }, { 300, 1000 } };
+
+    kr_build_chunk(b, KREACH_NAMES, KR_FIELDS(KR_V(1), KR_T("step 1")));
+    for (size_t i = 0; i < KR_COUNT(shut_ms); i++)
+        kr_build_chunk(b, KREACH_GAP,
+                       KR_FIELDS(KR_V(KREACH_GAP_WINDOW), KR_S(shut_ms[i][0] * MS),
+                                 KR_S(shut_ms[i][1] * MS), KR_T("")));
+    for (int64_t i = 0; i <= 40; i++)
+        kr_build_chunk(
+            b, KREACH_RANGES,
+            KR_FIELDS(KR_V(1), KR_V(1), KR_V(7), KR_B(0), KR_S(10 * i * MS + 1), KR_V(9000000)));
+}
+
+/* Before the window first opened CUPTI had done nothing yet, and what follows its end settles. */
+static void steps_that_a_window_left_alone_show_what_staying_costs(void **state)
+{
+    static const uint64_t places[] = { 14, 15, 16, 17, 18, 34, 35, 36, 37, 38, 39 };
+    struct kr_record_steps steps = { 0 };
+    struct kr_err err = { 0 };
+
+    (void)state;
+    write_part(1, put_long_windows);
+    assert_true(kr_record_steps_outside("parts", NULL, &steps, &err));
+    assert_string_equal(steps.label, "step *");
+    assert_int_equal(steps.n, KR_COUNT(places));
+    for (size_t i = 0; i < steps.n; i++)
+        assert_int_equal(steps.items[i].place, places[i]);
+    kr_record_steps_free(&steps);
+    assert_true(kr_record_steps_outside("parts", "other", &steps, &err));
+    assert_int_equal(steps.n, 0);
+}
+
 /* A program in two runs: its device takes step_ns for a step, its host launch_ns to launch one. */
 struct two_runs {
     const char *name;
@@ -512,6 +549,7 @@ int main(void)
         cmocka_unit_test_setup(turns_that_show_nothing_are_refused_with_the_reason, set_up),
         cmocka_unit_test_setup(steps_in_pauses_are_not_profiled_ones, set_up),
         cmocka_unit_test_setup(steps_outside_a_window_are_not_profiled_ones, set_up),
+        cmocka_unit_test_setup(steps_that_a_window_left_alone_show_what_staying_costs, set_up),
         cmocka_unit_test(two_runs_show_the_pace_of_the_device),
         cmocka_unit_test(too_few_steps_of_two_runs_are_refused),
         cmocka_unit_test(steps_are_compared_with_the_same_ones_of_the_other_run),
