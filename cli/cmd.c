@@ -75,6 +75,15 @@ static void say(FILE *log, const char *prefix, const char *fmt, va_list args)
     free(text);
 }
 
+void kr_call_alert(const struct kr_call *call, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    say(call->log, "warning: ", fmt, args);
+    va_end(args);
+}
+
 void kr_call_warn(const struct kr_call *call, const char *fmt, ...)
 {
     va_list args;

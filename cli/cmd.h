@@ -71,6 +71,11 @@ bool kr_command_is_group(const char *word);
         "force", 'f', NULL, NULL, "let --output replace a file"                                    \
     }
 
+/** Prints "kreach: warning: ..." to the log, however quiet: for what went wrong and shows nowhere
+ * else. */
+void kr_call_alert(const struct kr_call *call, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /** Prints "kreach: warning: ..." to the log, unless the user asked for quiet. */
 void kr_call_warn(const struct kr_call *call, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -471,8 +471,8 @@ static void wait_for_others(const struct session *s)
         left = kr_record_wait_others(s->folder, &s->signals, log);
     }
     if (left)
-        kr_call_warn(s->call, "%zu of its processes still run%s, unrecorded from now on", left,
-                     left == 1 ? "s" : "");
+        kr_call_alert(s->call, "%zu of its processes still run%s, unrecorded from now on", left,
+                      left == 1 ? "s" : "");
 }
 
 /* Runs the program, and again for its true step time when that is wanted. */
@@ -485,10 +485,10 @@ static bool run_program(struct session *s, struct kr_err *err)
     if (!kr_record_run(&plan, &s->signals, &s->end, err))
         return false;
     if (s->end.stopped)
-        kr_call_warn(s->call, "interrupted twice: the program was killed");
+        kr_call_alert(s->call, "interrupted twice: the program was killed");
     wait_for_others(s);
     if (calibrates(s) && s->end.status == 0 && has_work(s) && !learn_steps(s, input_at, &why))
-        kr_call_warn(s->call, "no step time without profiling: %s", why.msg);
+        kr_call_alert(s->call, "no step time without profiling: %s", why.msg);
     return true;
 }
 
@@ -653,7 +653,7 @@ static void tell_empty(struct session *s)
 static bool tell_loss(const struct session *s, uint64_t n, const char *things)
 {
     if (n)
-        kr_call_warn(s->call, "incomplete: %s: %s", things, kr_text_count(n).s);
+        kr_call_alert(s->call, "incomplete: %s: %s", things, kr_text_count(n).s);
     return n > 0;
 }
 
@@ -674,9 +674,9 @@ static void tell_losses(const struct session *s)
     lossy |= tell_loss(s, sum->held, "processes that lost CUPTI to another client");
     lossy |= tell_loss(s, sum->newer, "processes with a newer libkreach.so than 'kreach' can read");
     if (sum->held && *sum->other)
-        kr_call_warn(s->call, "that client is '%s'", sum->other);
+        kr_call_alert(s->call, "that client is '%s'", sum->other);
     if (*sum->error)
-        kr_call_warn(s->call, "incomplete: in a process %s", sum->error);
+        kr_call_alert(s->call, "incomplete: in a process %s", sum->error);
     if (!lossy && !*sum->error)
         kr_call_note(s->call, "complete: nothing was dropped, every process ended cleanly");
 }
