@@ -343,7 +343,6 @@ static void a_pop_ends_the_innermost_range_of_its_own_domain(void **state)
     scene_free(o);
 }
 
-/* For true step times: the program's ranges, and CUPTI not even loaded. */
 /*
  * parcagpu issue 23: work behind a kernel that does not end fills the device's buffers. 90,000
  * records wait, of which one buffer of 100,000 may hold four fifths unwarned, and two all.
@@ -400,6 +399,7 @@ static void a_plain_run_that_cannot_be_written_harms_nobody(void **state)
     scene_free(o);
 }
 
+/* For true step times: the program's ranges, and CUPTI not even loaded. */
 static void a_plain_run_has_ranges_and_no_cupti(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){

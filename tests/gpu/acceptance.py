@@ -8,7 +8,9 @@ those that are there from an earlier run. KREACH_CODE names the code, else git d
 is for all cases together. Exit status 1 when a case fails, 2 when not all were run in that time.
 """
 import collections
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from runner import Case, NotHere, phase, run_cases, stale
 
 CASES = {}
 STEPS = 10
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/kreach")
 
 
 START_S = 60  # at most, for importing torch and building a model
@@ -157,6 +160,49 @@ def counts_of_plain_cuda(tools):
                                               "bytes_a_kernel": part.number("bytes") / got}
         check(got == want, "%s" % results)
     return results
+
+
+def output_of(command, tools):
+    """What a command that must succeed says, with the library that was built."""
+    run = subprocess.run(command, env=dict(os.environ, KREACH_LIB=tools.library), text=True,
+                         capture_output=True, errors="replace")
+    check(run.returncode == 0, "%s: status %d: %s" % (command, run.returncode, run.stderr[-1500:]))
+    return run
+
+
+def two_commands(tools, program, keep=None):
+    """`kreach record -- PROGRAM && kreach report` give a complete verdict, and nothing else is done.
+    KREACH names the tool; keep: the recording is copied there."""
+    kreach = os.environ.get("KREACH")
+    if not kreach:
+        raise NotHere("KREACH does not name the kreach program")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run.kreach")
+        said = output_of([kreach, "record", "-o", path, "--"] + program, tools)
+        check("complete: nothing was dropped" in said.stderr, said.stderr[-1500:])
+        report = json.loads(output_of([kreach, "report", "--json", path], tools).stdout)
+        if keep:
+            os.makedirs(os.path.dirname(keep), exist_ok=True)
+            shutil.copy(path, keep)
+        result = {"said": said.stderr.splitlines(), "bytes": os.path.getsize(path),
+                  "verdict": report["verdict"], "window": report["window"],
+                  "completeness": report["completeness"]["status"],
+                  "classes": report["classes"]}
+    check(result["completeness"] == "complete", "%s" % result)
+    check(report["counts"]["kernels"] > 0 and result["verdict"]["text"], "%s" % result)
+    return result
+
+
+def any_model(tools, name):
+    """The two commands with a program of tests/golden/kreach."""
+    program = [sys.executable, os.path.join(GOLDEN, "any_%s.py" % name)]
+    keep = os.environ.get("KREACH_KEEP")
+    return two_commands(tools, program,
+                        keep and os.path.join(RESULTS, "two_commands", name + ".kreach"))
+
+
+for _name in ("resnet", "gpt2"):
+    CASES["two_commands_" + _name] = Case(lambda tools, n=_name: any_model(tools, n), 90)
 
 
 @case(limit_s=150)

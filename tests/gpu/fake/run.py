@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs GPU tests without a GPU: their own code, on stand-ins for CUDA, CUPTI and torch.
 
-Usage: run.py LIBKREACH KREACH_DUMP FAKE-LIBRARIES     exit status 1 when something fails
+Usage: run.py LIBKREACH KREACH_DUMP FAKE-LIBRARIES KREACH     exit status 1 when something fails
 """
 import json
 import os
@@ -55,9 +55,9 @@ def overhead(folder):
 
 
 def main():
-    library, dump, fakes = (os.path.abspath(p) for p in sys.argv[1:])
+    library, dump, fakes, kreach = (os.path.abspath(p) for p in sys.argv[1:])
     os.environ.update(LD_LIBRARY_PATH=fakes, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1",
-                      KREACH_WINDOWS="300", KREACH_PIN="0")
+                      KREACH_WINDOWS="300", KREACH_PIN="0", KREACH=kreach)
     acceptance.SOME = (30, 0.5)
     acceptance.NOISE = 0.9  # other tests run beside this one
     acceptance.AFTER_A_WINDOW, acceptance.ROUNDS = 9, 500
@@ -69,6 +69,8 @@ def main():
         functions = {name: acceptance.CASES[name].function for name in ACCEPTANCE}
         functions["turns"] = lambda t: acceptance.calibrates_itself(t, "two_streams")
         functions["differs_from_torch"] = differs_from_torch
+        functions["two_commands"] = lambda t: acceptance.two_commands(
+            t, [t.launches, "eager", "1", "500", "3"], os.path.join(folder, "kept", "run.kreach"))
         cases = {name: Case(lambda f=f: f(tools)) for name, f in functions.items()}
         cases["overhead"] = Case(lambda: overhead(folder))
         return run_cases(cases, list(cases), os.path.join(folder, "results.json"),
