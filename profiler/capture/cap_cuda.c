@@ -123,7 +123,8 @@ static void synchronize(void *context)
 
     if (CALL(push_context, context) != 0)
         return;
-    CALL(synchronize);
+    if (driver.synchronize)
+        driver.synchronize();
     CALL(pop_context, &popped);
 }
 

@@ -60,10 +60,10 @@ struct cap_opts {
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
  * linger=SECONDS, cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level,
- * nvtx, calibrate, profiler-api, marks-after, finalize, yield, plain, verbose; for CUPTI's own memory
- * device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed; and to find out
- * what costs, peers, kernels-only, floor, all-calls, ticks, own-ids. "\," stands for a comma
- * inside NAME.
+ * nvtx, calibrate, profiler-api, marks-after, finalize, yield, plain, verbose; for CUPTI's own
+ * memory device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed; and to
+ * find out what costs, peers, kernels-only, floor, all-calls, ticks, own-ids. "\," stands for a
+ * comma inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

@@ -62,7 +62,7 @@ struct cap_session {
 
     _Atomic uint32_t window; /* enum cap_window_state */
     _Atomic uint32_t window_wanted;
-    _Atomic uint32_t window_done; /* it is over for good, and only ranges are recorded */
+    _Atomic uint32_t window_done;      /* it is over for good, and only ranges are recorded */
     _Atomic uint32_t lingering;        /* 1 = the worker will look whether to shut it */
     _Atomic int window_refused;        /* CUPTI's last reason not to open it */
     struct cap_wake moved;             /* of those who wait while another thread moves it */
