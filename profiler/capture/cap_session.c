@@ -523,11 +523,15 @@ void cap_session_finish(enum kreach_end end, const char *detail)
 
     if (atomic_load(&s->phase) < CAP_ON || s->pid != getpid())
         return;
+    const int signo = cap_signals_caught();
     /* _exit and exec are no points where a thread may be cancelled, and so we are none. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
     if (advance(s, CAP_ON, CAP_DRAINING)) {
-        s->end = end;
-        snprintf(s->end_detail, sizeof s->end_detail, "%s", detail);
+        s->end = signo ? KREACH_END_SIGNAL : end;
+        if (signo)
+            snprintf(s->end_detail, sizeof s->end_detail, "signal %d", signo);
+        else
+            snprintf(s->end_detail, sizeof s->end_detail, "%s", detail);
         atomic_store(&s->exit_context, cap_cuda_current_context());
         atomic_store(&s->end_asked, 1);
         cap_wake_up(&s->wake);
@@ -537,6 +541,8 @@ void cap_session_finish(enum kreach_end end, const char *detail)
         cap_wake_up(&s->wake);
     }
     wait_for_end(s);
+    if (signo) /* it would not have come so far */
+        cap_signals_die_of(signo);
     pthread_setcancelstate(cancelable, NULL);
 }
 

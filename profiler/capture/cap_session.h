@@ -163,4 +163,10 @@ void cap_window_want(struct cap_session *s, bool open);
 void cap_signals_open(struct cap_session *s);
 void cap_signals_forget(void);
 
+/** The signal that this process is going to die of; 0 = none. Any thread. */
+int cap_signals_caught(void);
+
+/** As if the signal had never been handled. Returns only where it does not end the process. */
+void cap_signals_die_of(int signo);
+
 #endif

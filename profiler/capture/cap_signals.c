@@ -3,14 +3,14 @@
  * dies of the signal as it would have.
  *
  * The handler only wakes a thread of ours. Flushing inside it could wait for a lock that the
- * interrupted thread holds.
+ * interrupted thread holds. So the program goes on for a while; where it ends meanwhile, it dies of
+ * the signal too.
  */
 #include "cap_session.h"
 #include "cap_thread.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ static _Atomic int caught;
 static _Atomic uint64_t caught_ns; /* MONOTONIC, when that was; 0 = just now */
 static _Atomic int reaper_pid;     /* the process whose reaper thread runs; 0 = none */
 
-static void die_of(int signo)
+void cap_signals_die_of(int signo)
 {
     struct sigaction action = { .sa_handler = SIG_DFL };
     sigset_t set;
@@ -56,28 +56,30 @@ static void handle(int signo)
 
     /* A second signal, or one in a forked child, does not wait for anything. */
     if (atomic_load(&reaper_pid) != getpid()) {
-        die_of(signo);
+        cap_signals_die_of(signo);
     } else if (atomic_compare_exchange_strong(&caught, &none, signo)) {
         atomic_store(&caught_ns, cap_now_ns());
         cap_wake_up(&reaper_wake);
     } else if (!is_twin(signo, none)) {
-        die_of(signo);
+        cap_signals_die_of(signo);
     }
     errno = saved;
 }
 
+int cap_signals_caught(void)
+{
+    return atomic_load(&reaper_pid) == getpid() ? atomic_load(&caught) : 0;
+}
+
 static void *reap(void *unused)
 {
-    char text[32];
-
     (void)unused;
     for (;;) {
         const uint32_t ticket = cap_wake_ticket(&reaper_wake);
         const int signo = atomic_load(&caught);
         if (signo != 0) {
-            snprintf(text, sizeof text, "signal %d", signo);
-            cap_session_finish(KREACH_END_SIGNAL, text);
-            die_of(signo);
+            cap_session_finish(KREACH_END_SIGNAL, "");
+            cap_signals_die_of(signo);
         }
         cap_wake_wait(&reaper_wake, ticket, NEVER_NS);
     }
