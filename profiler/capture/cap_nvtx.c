@@ -4,6 +4,7 @@
 #include "cap_keep.h"
 #include "cap_session.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -68,6 +69,7 @@ struct node {
     uint32_t below;        /* the enclosing range of the thread, whatever its domain */
     const void *domain;    /* of a pushed range; NULL = the default domain */
     uint32_t thread;
+    uint32_t forks; /* how many had been when it began */
     uint8_t kind, name_len;
     bool opens_window;
     bool kept;             /* is part of the recording */
@@ -82,6 +84,7 @@ static _Atomic uint64_t free_nodes = NO_NODE; /* tag << 32 | index */
 static _Atomic uint64_t finished = NO_NODE;   /* how many << 32 | the newest */
 static _Atomic uint64_t ranges_lost;          /* no node was free */
 static _Atomic int32_t window_depth;          /* open ranges with the window's name */
+static _Atomic uint32_t forks;                /* of this process's ancestors and its own birth */
 static struct cap_opts opts;                  /* as at the program's first range */
 
 /* initial-exec: three words fit where even a late dlopen finds room. */
@@ -136,6 +139,7 @@ static uint32_t begin(enum range_kind kind, const char *name)
         kind != MARK && opts.range[0] && strncmp(name, opts.range, NAME_BYTES - 1) == 0;
     node->kept = opts.nvtx || node->opens_window;
     atomic_store(&node->live, 1);
+    node->forks = atomic_load(&forks);
     if (node->opens_window) {
         atomic_fetch_add(&window_depth, 1);
         cap_window_want(&cap_session, true);
@@ -147,6 +151,19 @@ static uint32_t begin(enum range_kind kind, const char *name)
     return index;
 }
 
+/* Other threads come and go meanwhile: what is wanted last must be what holds then. */
+static void leave_window(void)
+{
+    bool open = true;
+
+    if (atomic_fetch_sub(&window_depth, 1) != 1)
+        return;
+    while (open != cap_nvtx_inside()) {
+        open = !open;
+        cap_window_want(&cap_session, open);
+    }
+}
+
 static void end(uint32_t index)
 {
     struct node *node = &nodes[index];
@@ -155,11 +172,8 @@ static void end(uint32_t index)
         int64_t now_ns = cap_clock_ns(CLOCK_REALTIME);
         node->dur_ns = now_ns > node->start_ns ? (uint64_t)(now_ns - node->start_ns) : 0;
     }
-    if (node->opens_window && atomic_fetch_sub(&window_depth, 1) == 1) {
-        cap_window_want(&cap_session, false);
-        if (cap_nvtx_inside()) /* another thread was faster: what it wanted counts */
-            cap_window_want(&cap_session, true);
-    }
+    if (node->opens_window && node->forks == atomic_load(&forks))
+        leave_window();
     if (!cap_session_active() || !node->kept) {
         push_node(index);
         return;
@@ -427,6 +441,22 @@ static bool install(const struct nvtx_callbacks *callbacks, int module, const st
     return true;
 }
 
+/*
+ * In the child of a fork only the ranges that its one thread has pushed are still open. It will not
+ * end those of others, and if it does, they are not the window's.
+ */
+static void forget_others(void)
+{
+    const uint32_t now = atomic_fetch_add(&forks, 1) + 1;
+    int32_t windows = 0;
+
+    for (uint32_t i = top; i != NO_NODE; i = nodes[i].below) {
+        windows += nodes[i].opens_window && nodes[i].forks == now - 1;
+        nodes[i].forks = now;
+    }
+    atomic_store(&window_depth, windows);
+}
+
 static bool make_nodes(void)
 {
     static atomic_bool made;
@@ -436,6 +466,7 @@ static bool make_nodes(void)
     nodes = cap_pages(NODES * sizeof *nodes);
     for (uint32_t i = 0; nodes && i < NODES; i++)
         push_node(NODES - 1 - i);
+    pthread_atfork(NULL, NULL, forget_others);
     return nodes != NULL;
 }
 

@@ -284,6 +284,25 @@ static void ranges_are_recorded_with_their_names_and_threads(void **state)
     scene_free(o);
 }
 
+/* The child has no thread that could end the parent's range. */
+static void a_child_is_not_inside_of_a_window_of_its_parent_s_threads(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .options = "range=w,linger=0",
+        .ops = "start=w fork init kernels=3 push=w kernels=4 pop shut kernels=5 end kernels=6 "
+               "_exit=0 ; init kernels=2 end shut kernels=1 return=0" });
+    uint64_t kernels[2];
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_int_equal(o->n_files, 2);
+    for (unsigned i = 0; i < 2; i++)
+        kernels[i] = o->files[i]->kernels;
+    assert_int_equal(kernels[0] + kernels[1], 4 + 2);
+    assert_int_equal(kernels[0] * kernels[1], 4 * 2);
+    scene_free(o);
+}
+
 /*
  * For what staying costs: when the window is over only ranges are recorded, whoever wants it open
  * again or takes CUPTI's buffers, and the rest is a gap.
@@ -742,6 +761,7 @@ int main(void)
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
         cmocka_unit_test(kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
+        cmocka_unit_test(a_child_is_not_inside_of_a_window_of_its_parent_s_threads),
         cmocka_unit_test(ranges_go_on_after_the_window_where_that_is_asked_for),
         cmocka_unit_test(a_pop_ends_the_innermost_range_of_its_own_domain),
         cmocka_unit_test(kreach_warns_before_the_buffers_on_the_device_are_full),
