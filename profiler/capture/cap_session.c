@@ -47,6 +47,18 @@ static void fail(struct cap_session *s, const char *what, const char *why)
     atomic_store(&s->phase, CAP_INERT);
 }
 
+/* With what met what: "not compatible" is no help without. */
+static void fail_refused(struct cap_session *s, const char *what, int result)
+{
+    const int driver = cap_cuda_version();
+    char text[640];
+
+    snprintf(text, sizeof text, "%s ('%.300s' of version %u, driver for CUDA %d.%d)",
+             cap_cupti_explain(result).text, s->cupti.path, s->cupti.version, driver / 1000,
+             driver % 1000 / 10);
+    fail(s, what, text);
+}
+
 static void fail_busy(struct cap_session *s, const char *other)
 {
     char text[160];
@@ -121,7 +133,7 @@ static bool subscribe(struct cap_session *s)
         return false;
     }
     if (result != CUPTI_OK) {
-        fail(s, "CUPTI refused to start", cap_cupti_explain(result).text);
+        fail_refused(s, "CUPTI refused to start", result);
         return false;
     }
     atomic_store(&s->subscriber, handle);
@@ -344,7 +356,7 @@ static bool start_recording(struct cap_session *s)
         result = cap_kinds_enable(s);
     if (result != CUPTI_OK) {
         cap_kinds_disable(s); /* those before the one that was refused */
-        fail(s, "CUPTI refused to record", cap_cupti_explain(result).text);
+        fail_refused(s, "CUPTI refused to record", result);
         return false;
     }
     if (s->exec_ns != 0 && !shut) /* what other threads have launched since then */

@@ -118,7 +118,7 @@ static void read_drops(struct cap_session *s)
     uint64_t discarded = atomic_exchange(&s->discarded, 0);
     if (discarded > 0)
         cap_recorder_lost(&s->recorder, KREACH_LOST_MEMORY_CAP, discarded, 0,
-                          "records came faster than they could be written");
+                          "records came faster than the GPU finished them or the disk took them");
 }
 
 static void write_all(struct cap_session *s)

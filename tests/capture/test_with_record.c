@@ -220,6 +220,8 @@ static void a_refusal_of_cupti_is_told_and_is_status_4(void **state)
     } cases[] = {
         { "subscribe=35", "", "$VICTIM init kernels=10 return=0", 4, "NVreg_RestrictProfiling" },
         { "subscribe=15", "", "$VICTIM init kernels=10 return=0", 4, "does not fit the driver" },
+        { "subscribe=15", "", "$VICTIM init kernels=10 return=0", 4,
+          "/libcupti.so.13' of version 130001, driver for CUDA 13.0)" },
         { "enable=27", "", "$VICTIM init kernels=10 return=0", 4, "not supported on this device" },
         { "version=17", "", "$VICTIM init kernels=10 return=0", 4, "is older than CUDA 11.8" },
         { "a=1", "/none.so", "$VICTIM init kernels=10 return=0", 4, "cannot load KREACH_CUPTI" },
