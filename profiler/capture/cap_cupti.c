@@ -240,6 +240,7 @@ static bool find(struct cap_cupti *c, int driver_version, char *why, size_t why_
         return false;
     }
     dl_iterate_phdr(note_mapped, &m);
+    c->built_in_torch = m.torch[0] && !m.cupti[0];
     if (m.cupti[0] && try_open(c, m.cupti, RTLD_NOLOAD))
         return true;
     if (try_neighbours(c, major, &m) || try_toolkits(c, major))

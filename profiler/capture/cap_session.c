@@ -122,7 +122,7 @@ static bool subscribe(struct cap_session *s)
     cupti_subscriber_handle handle = NULL;
     int result = CUPTI_OK;
 
-    if (s->opts.yield && !s->opts.profiler_api)
+    if ((s->opts.yield || s->cupti.built_in_torch) && !s->opts.profiler_api)
         return true;
     if (s->cupti.subscribe_v2)
         result = s->cupti.subscribe_v2(&handle, on_driver_call, NULL, &params);
@@ -334,6 +334,9 @@ static void describe(struct cap_session *s, int driver_version)
     cap_recorder_info(&s->recorder, "cupti_path", s->cupti.path);
     snprintf(text, sizeof text, "%d.%d", driver_version / 1000, driver_version % 1000 / 10);
     cap_recorder_info(&s->recorder, "cuda", text);
+    /* Calls of its profiler do not pass us: it may have the subscription. */
+    if (s->cupti.built_in_torch)
+        cap_recorder_info(&s->recorder, "torch_cupti", "built in");
 }
 
 static bool start_recording(struct cap_session *s)

@@ -284,6 +284,23 @@ static void ranges_are_recorded_with_their_names_and_threads(void **state)
     scene_free(o);
 }
 
+/* Row 17: torch.profiler of such a torch would get 39, and kreach cannot see it come. */
+static void torch_whose_cupti_is_built_in_may_subscribe(void **state)
+{
+    struct outcome *o = scene_run(&(struct scene){
+        .ops = "load=" TORCH_STATIC " init kernels=10 torch kernels=10 return=0" });
+    struct read_file *f = scene_file(o);
+    char text[64];
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_null(strstr(o->stderr_text, "victim:"));
+    assert_int_equal(f->kernels, 20);
+    assert_true(kreach_read_info(f, "torch_cupti", text, sizeof text));
+    assert_string_equal(text, "built in");
+    scene_free(o);
+}
+
 /* The child has no thread that could end the parent's range. */
 static void a_child_is_not_inside_of_a_window_of_its_parent_s_threads(void **state)
 {
@@ -761,6 +778,7 @@ int main(void)
         cmocka_unit_test(after_its_window_kreach_leaves_where_it_is_asked_to_and_can),
         cmocka_unit_test(kreach_does_not_leave_a_program_with_graphs_though_it_is_asked_to),
         cmocka_unit_test(ranges_are_recorded_with_their_names_and_threads),
+        cmocka_unit_test(torch_whose_cupti_is_built_in_may_subscribe),
         cmocka_unit_test(a_child_is_not_inside_of_a_window_of_its_parent_s_threads),
         cmocka_unit_test(ranges_go_on_after_the_window_where_that_is_asked_for),
         cmocka_unit_test(a_pop_ends_the_innermost_range_of_its_own_domain),

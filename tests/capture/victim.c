@@ -27,7 +27,7 @@
  *   become=CALL       that call of the exec family makes this a shell that checks its arguments
  *   spawn             a child by posix_spawn
  *   clone             a child that no fork handler sees calls _exit
- *   load=LIBRARY      dlopen
+ *   load=PATH torch   a library; torch.profiler of the one that was loaded, see torch_static.c
  *   unload            dlclose of libkreach.so, as often as it may have been opened
  *   setenv=NAME=VALUE
  *   clock=S           its clock of REALTIME is that much ahead from here on
@@ -270,6 +270,7 @@ static void steady(bool begins)
 }
 
 static unsigned per_lap = 1;
+static void *loaded; /* by "load" */
 
 static void laps(unsigned n, unsigned ms, bool until_shut)
 {
@@ -503,6 +504,17 @@ static bool is_so(const char *op, unsigned n)
 }
 
 /* How far recording has come decides what comes next, however busy the machine is. */
+/* torch.profiler of the library that "load" loaded. */
+static void profile(void)
+{
+    int (*torch_profile)(void);
+
+    *(void **)&torch_profile = dlsym(loaded, "torch_profile");
+    const int result = torch_profile();
+    if (result != 0)
+        fprintf(stderr, "victim: torch.profiler: %d\n", result);
+}
+
 static void wait_for_recording(const char *op, unsigned n)
 {
     for (unsigned ms = 0; ms < WAIT_MS_MAX; ms++) {
@@ -704,7 +716,9 @@ static void settings(const char *op, const char *value)
     else if (!strcmp(op, "closefds") || !strcmp(op, "reuse"))
         close_all(!strcmp(op, "reuse"));
     else if (!strcmp(op, "load"))
-        dlopen(value, RTLD_NOW);
+        loaded = dlopen(value, RTLD_NOW);
+    else if (!strcmp(op, "torch"))
+        profile();
     else if (!strcmp(op, "unload"))
         unload();
     else if (!strcmp(op, "setenv"))
