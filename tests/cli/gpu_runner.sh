@@ -1,12 +1,13 @@
 # What runs the cases of the GPU tests: limits, what is left behind, results, and going on later.
 root=${GOLDEN%/tests/golden}
-ROOT=$root python3 - 2>stderr <<'PYTHON' || cat stderr
+TMPDIR=$PWD ROOT=$root python3 - 2>stderr <<'PYTHON' || cat stderr
 import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.dont_write_bytecode = True
@@ -37,6 +38,8 @@ def skips():
 
 def dies():
     phase("last words")
+    with open("left", "w") as left:
+        left.write(tempfile.mkdtemp())
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -77,6 +80,8 @@ with open("stderr") as f:
 check("a case that dies is told from one that fails",
       "status -9; last phase: last words" in run_case(dies, 5)["error"] and
       run_case(fails, 5)["error"] == "no luck")
+with open("left") as f:
+    check("its temporary files go with it", not os.path.exists(f.read()))
 
 CASES = {"good": Case(lambda: {"n": 1}), "bad": Case(fails), "here": Case(skips),
          "slow": Case(lambda: time.sleep(60), 0.3)}

@@ -2,7 +2,7 @@
 
 A case is a function that returns what it found, or raises. Each runs in a process of its own: one
 that hangs or dies costs its limit and nothing else, and whatever it has started ends with it, also
-what left its process group. Results are written after each case.
+what left its process group, and its temporary files go. Results are written after each case.
 """
 import collections
 import ctypes
@@ -133,11 +133,13 @@ def run_case(function, limit_s):
     global _start
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     _start = time.monotonic()
-    with tempfile.TemporaryFile("w+") as log:
+    with tempfile.TemporaryFile("w+") as log, \
+            tempfile.TemporaryDirectory(prefix="kreach-case-", ignore_cleanup_errors=True) as scratch:
         sys.stdout.flush()
         sys.stderr.flush()
         child = os.fork()
         if child == 0:
+            os.environ["TMPDIR"] = tempfile.tempdir = scratch
             _run_here(function, log)
         try:
             status = _wait(child, _start + limit_s)
