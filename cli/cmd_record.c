@@ -21,6 +21,7 @@
 enum { OPTIONS_BYTES = 1024, COMMAND_BYTES = 4096 }; /* options: as libkreach.so has room for */
 #define MAX_STEPS       UINT64_C(1000000)
 #define MAX_CAP_MIB     (UINT64_C(1) << 20)
+#define MAX_SIZE_MIB    (UINT64_C(1) << 24)
 #define MIN_DURATION_NS UINT64_C(1000000)
 #define MAX_DURATION_NS UINT64_C(10000000000000000)
 
@@ -178,7 +179,7 @@ static bool make_options(struct session *s, struct kr_err *err)
     return add_range(s, err) && add_duration(s, "delay", 0, err) &&
            add_duration(s, "duration", MIN_DURATION_NS, err) &&
            add_number(s, "steps", MAX_STEPS, err) && add_number(s, "cap", MAX_CAP_MIB, err) &&
-           check_room(s, err);
+           add_number(s, "size", MAX_SIZE_MIB, err) && check_room(s, err);
 }
 
 static const char *base_name(const char *path)
@@ -663,7 +664,9 @@ static void tell_losses(const struct session *s)
     bool lossy = false;
 
     lossy |= tell_loss(s, sum->dropped - sum->unwritten, "records dropped");
-    lossy |= tell_loss(s, sum->unwritten, "records that could not be written (is the disk full?)");
+    lossy |= tell_loss(
+        s, sum->unwritten,
+        "records that could not be written (the disk is full, or the file as large as --size)");
     lossy |= tell_loss(s, sum->blind, "processes that cannot know what was dropped");
     lossy |= tell_loss(s, sum->bad_times, "records whose times were lost");
     lossy |= tell_loss(s, sum->missing, "records counted and not in the file");
@@ -769,6 +772,7 @@ static const struct kr_option options[] = {
     { "twice", 0, NULL, NULL,
       "learn it from a second run at once: all steps of the first are recorded" },
     { "cap", 0, "MIB", NULL, "most memory for records in flight, in each process; 512 by default" },
+    { "size", 0, "MIB", NULL, "largest file of each process; what comes later is counted as lost" },
     { "yield", 0, NULL, NULL, "let other CUPTI clients, such as torch.profiler, take over" },
     { 0 },
 };

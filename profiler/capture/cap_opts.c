@@ -24,6 +24,7 @@ static const struct option {
     { "deadline", SECONDS, offsetof(struct cap_opts, deadline_ns), 0.01, 3600 },
     { "steps", NUMBER, offsetof(struct cap_opts, steps), 1, 1e6 },
     { "cap", MIB, offsetof(struct cap_opts, cap_bytes), 1, 1 << 20 },
+    { "size", MIB, offsetof(struct cap_opts, file_bytes), 1, 1 << 24 },
     { "buffer", KIB, offsetof(struct cap_opts, buffer_bytes), 16, 1 << 16 },
     { "device-buffer", KIB, offsetof(struct cap_opts, device_buffer_bytes), 1, 1 << 20 },
     { "device-limit", COUNT, offsetof(struct cap_opts, device_limit), 1, 1e6 },

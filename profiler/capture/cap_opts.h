@@ -29,6 +29,7 @@ struct cap_opts {
     uint64_t deadline_ns;       /* longest wait for CUPTI when the process ends */
     uint32_t steps;             /* stop after this many equal steps in a row; 0 = never */
     size_t cap_bytes;           /* most memory for records in flight */
+    size_t file_bytes;          /* no rows beyond this length of the file; 0 = no limit */
     size_t buffer_bytes;        /* size of one buffer handed to CUPTI */
     size_t device_buffer_bytes; /* CUPTI's own buffers on the device: size, how many at most per */
     size_t device_limit;        /* context, and how many made in advance; 0 = as CUPTI has it */
@@ -59,11 +60,11 @@ struct cap_opts {
  * named on standard error and skipped.
  *
  * KREACH_OPTIONS is a comma-separated list: range=NAME, delay=SECONDS, duration=SECONDS, steps=N,
- * linger=SECONDS, cap=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches, graph-level,
- * nvtx, calibrate, profiler-api, marks-after, finalize, yield, plain, verbose; for CUPTI's own
- * memory device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer, unzeroed; and to
- * find out what costs, peers, kernels-only, floor, all-calls, ticks, own-ids. "\," stands for a
- * comma inside NAME.
+ * linger=SECONDS, cap=MIB, size=MIB, buffer=KIB, flush=SECONDS, deadline=SECONDS, launches,
+ * graph-level, nvtx, calibrate, profiler-api, marks-after, finalize, yield, plain, verbose; for
+ * CUPTI's own memory device-buffer=KIB, device-limit=N, device-ready=N, pinned, one-buffer,
+ * unzeroed; and to find out what costs, peers, kernels-only, floor, all-calls, ticks, own-ids. "\,"
+ * stands for a comma inside NAME.
  */
 void cap_opts_read(struct cap_opts *opts);
 

@@ -46,13 +46,13 @@ struct cap_recorder {
     struct cap_sink sink;
     struct cap_bytes info; /* pairs of text gathered before the file exists */
     bool append;           /* the program has a file already: this is its next section */
-    uint32_t
-        file_number;  /* of the file's name; another program of the process has the ones below */
-    bool wanted;      /* a file shall exist whatever happens */
-    bool opened;      /* the file exists and has its head */
-    bool hindered;    /* it could not be made at first; said so */
-    bool dead;        /* the file cannot be written any more; everything is only counted */
-    bool graphs_seen; /* CUDA graphs ran, as far as records tell */
+    uint32_t file_number;  /* in its name; other programs of the process have the ones below */
+    bool wanted;           /* a file shall exist whatever happens */
+    bool opened;           /* the file exists and has its head */
+    bool hindered;         /* it could not be made at first; said so */
+    bool full;             /* the file has the size that was asked for; said so */
+    bool dead;             /* the file cannot be written any more; everything is only counted */
+    bool graphs_seen;      /* CUDA graphs ran, as far as records tell */
 
     struct cap_names names;
     struct cap_table tracks, sites;

@@ -139,6 +139,18 @@ static bool put_definitions(struct cap_recorder *r)
            put_pending(r, KREACH_SITES, true, &r->new_sites);
 }
 
+/* What names rows, counts losses or ends the file is little, and still comes. */
+static bool is_full(struct cap_recorder *r, size_t bytes)
+{
+    if (r->opts->file_bytes == 0 || r->sink.end_bytes + bytes <= r->opts->file_bytes)
+        return false;
+    if (!r->full)
+        cap_say("'%s' is as large as it may be; the program goes on, and what is lost is counted",
+                r->sink.path);
+    r->full = true;
+    return true;
+}
+
 /* Writes rows, or counts them as lost. */
 static void put_rows(struct cap_recorder *r, enum kreach_chunk_type type, struct cap_rows *rows,
                      bool defined)
@@ -150,7 +162,7 @@ static void put_rows(struct cap_recorder *r, enum kreach_chunk_type type, struct
     uint8_t *end = cap_varint(cap_varint(front, rows->n), cap_zigzag(rows->base_ns));
     const struct cap_piece pieces[] = { { front, (size_t)(end - front) },
                                         { rows->body.data, rows->body.len } };
-    if (!defined || !put_chunk(r, type, pieces, 2))
+    if (!defined || is_full(r, rows->body.len) || !put_chunk(r, type, pieces, 2))
         r->unwritten += rows->n;
     cap_bytes_clear(&rows->body);
     rows->n = 0;

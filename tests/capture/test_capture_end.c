@@ -410,6 +410,25 @@ static void a_full_disk_is_counted_and_the_program_runs(void **state)
     scene_free(o);
 }
 
+/* Row 55: the disk is bounded on request, and what that costs stands in the file. */
+static void a_file_of_the_size_that_was_asked_for_counts_the_rest(void **state)
+{
+    struct outcome *o = scene_run(
+        &(struct scene){ .options = "size=1,flush=0.05",
+                         .ops = "init kernels=2000 recorded=2000 kernels=398000 return=4" });
+    struct read_file *f = scene_file(o);
+    bool present = false;
+
+    (void)state;
+    assert_true(scene_exited(o, 4));
+    assert_true(f->ok && f->ends == 1);
+    assert_in_range(f->bytes, 500 << 10, (1 << 20) + 4096);
+    assert_true(f->kernels >= 2000 && f->kernels < 400000);
+    assert_int_equal(f->kernels + kreach_read_lost(f, KREACH_LOST_WRITE, &present), 400000);
+    assert_non_null(strstr(o->stderr_text, "as large as it may be"));
+    scene_free(o);
+}
+
 static void an_output_folder_that_cannot_be_made_is_said_once(void **state)
 {
     struct outcome *o = scene_run(&(struct scene){ .env = "KREACH_OUT=/proc/nowhere/",
@@ -595,6 +614,7 @@ int main(void)
         cmocka_unit_test(kill_9_at_any_moment_leaves_every_flushed_record),
         cmocka_unit_test(a_cupti_that_never_answers_costs_the_deadline_and_no_more),
         cmocka_unit_test(a_full_disk_is_counted_and_the_program_runs),
+        cmocka_unit_test(a_file_of_the_size_that_was_asked_for_counts_the_rest),
         cmocka_unit_test(an_output_folder_that_cannot_be_made_is_said_once),
         cmocka_unit_test(the_folder_of_a_run_is_not_made_again),
         cmocka_unit_test(of_two_copies_the_one_in_front_records),
