@@ -292,15 +292,15 @@ bool cap_window_over(struct cap_session *s)
     return true;
 }
 
-/* Who still wants to open it then finds that it is over. */
+/* Who wants it open finds that it is over, or had looked before: that wish comes too late. */
 void cap_window_close(struct cap_session *s)
 {
     atomic_store(&s->window_done, 1);
-    atomic_store(&s->window_wanted, 0);
     for (;;) {
         const uint32_t ticket = cap_wake_ticket(&s->moved);
         if (atomic_load(&s->window) == CAP_SHUT)
             return;
+        atomic_store(&s->window_wanted, 0);
         shut_window(s);
         if (atomic_load(&s->window) == CAP_MOVING)
             cap_wake_wait(&s->moved, ticket, WAIT_NS_MAX);
