@@ -326,35 +326,41 @@ static void a_child_is_not_inside_of_a_window_of_its_parent_s_threads(void **sta
  */
 static void ranges_go_on_after_the_window_where_that_is_asked_for(void **state)
 {
-    static const char *const options[] = {
-        "nvtx,marks-after,duration=1,flush=0.05",
-        "nvtx,marks-after,duration=1,flush=0.05,profiler-api",
-        "nvtx,marks-after,duration=1,flush=0.05,range=step",
+    static const struct {
+        const char *options, *after;
+        unsigned gaps;
+        int end;
+    } cases[] = {
+        { "", "return=0", 1, KREACH_END_EXIT },
+        { "", "sleep=200 rival subscribe enable kernels=5 unrival return=0", 1, KREACH_END_EXIT },
+        { "", "badexec push=step kernels=2 pop return=0", 1, KREACH_END_EXEC },
+        { ",profiler-api", "profstart kernels=9 profstop return=0", 2, KREACH_END_EXIT },
+        { ",range=step", "push=step kernels=2 pop return=0", 2, KREACH_END_EXIT },
+        { ",range=step", "badexec push=step kernels=2 pop return=0", 2, KREACH_END_EXEC },
     };
-    static const char *const after[] = { "return=0", "profstart kernels=9 profstop return=0",
-                                         "badexec push=step kernels=2 pop return=0",
-                                         "sleep=200 rival subscribe enable kernels=5 unrival "
-                                         "return=0" };
+    char options[100];
     char ops[200];
     char text[64];
 
     (void)state;
-    for (size_t i = 0; i < 12; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(options, sizeof options, "nvtx,marks-after,duration=1,flush=0.05%s",
+                 cases[i].options);
         snprintf(
             ops, sizeof ops,
             "init profstart push=step kernels=10 shut pop push=step kernels=3 pop sleep=100 %s",
-            after[i / 3]);
+            cases[i].after);
         struct outcome *o =
-            scene_run(&(struct scene){ .rival = true, .options = options[i % 3], .ops = ops });
+            scene_run(&(struct scene){ .rival = true, .options = options, .ops = ops });
         struct read_file *f = scene_file(o);
 
         if (f->kernels != 10 || f->n_ranges < 2)
-            fail_msg("%s, %s: %llu kernels, %u ranges", options[i % 3], ops,
+            fail_msg("%s, %s: %llu kernels, %u ranges", options, ops,
                      (unsigned long long)f->kernels, (unsigned)f->n_ranges);
         assert_true(scene_exited(o, 0));
-        assert_int_equal(f->end, i / 3 == 2 ? KREACH_END_EXEC : KREACH_END_EXIT);
-        assert_int_equal(count_gaps(f, KREACH_GAP_WINDOW), i % 3 ? 2 : 1);
-        assert_int_equal(f->n_gaps, i % 3 ? 2 : 1);
+        assert_int_equal(f->end, cases[i].end);
+        assert_int_equal(count_gaps(f, KREACH_GAP_WINDOW), cases[i].gaps);
+        assert_int_equal(f->n_gaps, cases[i].gaps);
         assert_int_equal(f->n_lost, 0);
         assert_true(kreach_read_info(f, "detach", text, sizeof text));
         assert_string_equal(text, "CUPTI stays: what that costs is measured");
