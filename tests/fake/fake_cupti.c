@@ -71,7 +71,7 @@ struct subscriber {
     cupti_callback_fn *callback;
     void *user;
     char name[CUPTI_SUBSCRIBER_NAME_BYTES];
-    bool profiler_calls, version_calls;
+    atomic_bool profiler_calls, version_calls;
 };
 
 static pthread_mutex_t lock;
@@ -87,7 +87,7 @@ static struct buffer *buffers; /* newest first */
 static struct buffer *shared_current;
 static __thread struct buffer *thread_current;
 static struct subscriber only_subscriber;
-static bool subscribed;
+static atomic_bool subscribed;
 static uint64_t n_records;
 static uint64_t n_requests;
 static size_t dropped;
