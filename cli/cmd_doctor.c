@@ -73,14 +73,6 @@ static void print_text(const struct kr_call *call, const struct kr_doctor *d)
     fprintf(call->out, "\n%s\n", verdict_text(kr_doctor_verdict(d)));
 }
 
-static void put_known(struct kr_json *json, const char *key, bool known, uint64_t value)
-{
-    if (known)
-        kr_json_u64(json, key, value);
-    else
-        kr_json_null(json, key);
-}
-
 static void print_json_gpus(struct kr_json *json, const struct kr_doctor *d)
 {
     kr_json_array(json, "gpus");
@@ -90,10 +82,10 @@ static void print_json_gpus(struct kr_json *json, const struct kr_doctor *d)
         kr_json_object(json, NULL);
         kr_json_str(json, "name", *g->name ? g->name : NULL);
         kr_json_str(json, "uuid", *g->uuid ? g->uuid : NULL);
-        put_known(json, "memory_bytes", g->memory_bytes, g->memory_bytes);
-        put_known(json, "sm_count", g->sm_count, g->sm_count);
-        put_known(json, "cc_major", g->cc_major, g->cc_major);
-        put_known(json, "cc_minor", g->cc_major, g->cc_minor);
+        kr_json_known_u64(json, "memory_bytes", g->memory_bytes, g->memory_bytes);
+        kr_json_known_u64(json, "sm_count", g->sm_count, g->sm_count);
+        kr_json_known_u64(json, "cc_major", g->cc_major, g->cc_major);
+        kr_json_known_u64(json, "cc_minor", g->cc_major, g->cc_minor);
         kr_json_close(json);
     }
     kr_json_close(json);
@@ -108,7 +100,7 @@ static void print_json_cuptis(struct kr_json *json, const struct kr_doctor *d)
         kr_json_object(json, NULL);
         kr_json_str(json, "path", c->path);
         kr_json_str(json, "found_by", c->found_by);
-        put_known(json, "version", c->version, c->version);
+        kr_json_known_u64(json, "version", c->version, c->version);
         kr_json_bool(json, "fits_driver", c->fits_driver);
         kr_json_bool(json, "chosen", c->chosen);
         kr_json_close(json);
@@ -141,7 +133,7 @@ static void print_json(const struct kr_call *call, const struct kr_doctor *d)
     kr_json_bool(&json, "can_record", verdict != KR_HEALTH_FATAL);
     kr_json_str(&json, "verdict", kr_health_name(verdict));
     kr_json_str(&json, "driver", *d->driver ? d->driver : NULL);
-    put_known(&json, "driver_cuda_version", d->cuda_version, d->cuda_version);
+    kr_json_known_u64(&json, "driver_cuda_version", d->cuda_version, d->cuda_version);
     print_json_gpus(&json, d);
     print_json_cuptis(&json, d);
     print_json_findings(&json, d);

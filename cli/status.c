@@ -38,10 +38,7 @@ void kr_status_write_json(FILE *out, const struct kr_err *err)
     kr_json_str(&json, "code", code_name(err->code));
     kr_json_u64(&json, "exit_status", kr_status_of(err->code));
     kr_json_str(&json, "message", err->msg);
-    if (err->offset == KR_NO_OFFSET)
-        kr_json_null(&json, "offset_bytes");
-    else
-        kr_json_u64(&json, "offset_bytes", err->offset);
+    kr_json_known_u64(&json, "offset_bytes", err->offset != KR_NO_OFFSET, err->offset);
     kr_json_end(&json);
     (void)fflush(out);
 }

@@ -83,6 +83,20 @@ static bool add_recorded(struct kr_record_steps *steps, const struct kr_record_m
     return true;
 }
 
+/*
+ * The range, from `at` on, with which steps have settled after a change: behind the first two, and
+ * those within 20 ms. May be none of the group's.
+ */
+static size_t settle(const struct kr_record_group *group, size_t at, int64_t changed_ns)
+{
+    while (at < group->n && group->ranges[at].start_ns < changed_ns)
+        at++;
+    for (at += SETTLING_STEPS;
+         at < group->n && group->ranges[at].start_ns - changed_ns < SETTLING_NS;)
+        at++;
+    return at;
+}
+
 /* Adds the steps of a group that were left alone once the window had been open. */
 static bool add_outside(struct kr_record_steps *steps, const struct kr_record_marks *marks,
                         const struct kr_record_group *group, struct kr_err *err)
@@ -95,9 +109,8 @@ static bool add_outside(struct kr_record_steps *steps, const struct kr_record_ma
 
         if (shut->from_ns <= ranges[0].start_ns)
             continue;
-        while (i < group->n && ranges[i].start_ns < shut->from_ns + SETTLING_NS)
-            i++;
-        for (i += SETTLING_STEPS; i + 1 < group->n && ranges[i + 1].start_ns <= shut->to_ns; i++) {
+        i = settle(group, i, shut->from_ns);
+        for (; i + 1 < group->n && ranges[i + 1].start_ns <= shut->to_ns; i++) {
             if (!add_step(steps, group, i, err))
                 return false;
         }
@@ -295,16 +308,11 @@ static bool add_stretch(struct kr_record_calibration *out, const struct kr_recor
     struct kr_record_steps *steps = profiled ? &out->profiled : &out->plain;
     const struct kr_range *ranges = group->ranges;
     const size_t before = steps->n;
-    size_t first = 0;
-    size_t end;
+    const size_t first = settle(group, 0, time->from_ns);
+    size_t end = first;
 
-    while (first < group->n && ranges[first].start_ns < time->from_ns)
-        first++;
-    for (end = first; end + 1 < group->n && ranges[end + 1].start_ns <= time->to_ns;)
+    while (end + 1 < group->n && ranges[end + 1].start_ns <= time->to_ns)
         end++;
-    for (first += SETTLING_STEPS;
-         first < end && ranges[first].start_ns - time->from_ns < SETTLING_NS;)
-        first++;
     if (end < first + LAST_STEPS + MIN_STEPS)
         return true;
     for (size_t i = first; i < end - LAST_STEPS; i++) {

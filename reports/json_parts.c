@@ -2,15 +2,6 @@
 
 #include <inttypes.h>
 
-/* Unknown numbers are stored as 0 in the timeline; unknown is not zero. */
-static void known_u64(struct kr_json *json, const char *key, uint64_t value)
-{
-    if (value)
-        kr_json_u64(json, key, value);
-    else
-        kr_json_null(json, key);
-}
-
 static void name_or_null(struct kr_json *json, const char *key, const char *name)
 {
     kr_json_str(json, key, *name ? name : NULL);
@@ -23,8 +14,8 @@ void kr_json_device_facts(struct kr_json *json, const struct kr_timeline *t, uin
 
     kr_json_i64(json, "id", d->id);
     name_or_null(json, "name", kr_timeline_str(t, d->name));
-    known_u64(json, "sm_count", d->sm_count);
-    known_u64(json, "memory_bytes", d->memory_bytes);
+    kr_json_known_u64(json, "sm_count", d->sm_count, d->sm_count);
+    kr_json_known_u64(json, "memory_bytes", d->memory_bytes, d->memory_bytes);
     snprintf(capability, sizeof capability, "%" PRIu32 ".%" PRIu32, d->cc_major, d->cc_minor);
     kr_json_str(json, "compute_capability", d->cc_major ? capability : NULL);
 }
@@ -110,7 +101,7 @@ void kr_json_window(struct kr_json *json, const char *key, const struct kr_windo
     kr_json_str(json, "kind", kr_window_kind_name(window->kind));
     kr_json_i64(json, "start_ns", window->start_ns);
     kr_json_i64(json, "end_ns", window->end_ns);
-    known_u64(json, "steps", window->n_steps);
+    kr_json_known_u64(json, "steps", window->n_steps, window->n_steps);
     kr_json_u64(json, "dropped_steps", window->dropped_steps);
     kr_json_str(json, "steps_from", kr_steps_from_name(window->steps_from));
     kr_json_str(json, "how", window->how);

@@ -125,6 +125,14 @@ void kr_json_u64(struct kr_json *json, const char *key, uint64_t value)
     fprintf(json->out, "%" PRIu64, value);
 }
 
+void kr_json_known_u64(struct kr_json *json, const char *key, bool known, uint64_t value)
+{
+    if (known)
+        kr_json_u64(json, key, value);
+    else
+        kr_json_null(json, key);
+}
+
 void kr_json_i64(struct kr_json *json, const char *key, int64_t value)
 {
     begin_value(json, key);

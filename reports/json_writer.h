@@ -35,6 +35,8 @@ void kr_json_close(struct kr_json *json);
 void kr_json_str(struct kr_json *json, const char *key, const char *text);
 void kr_json_strn(struct kr_json *json, const char *key, const char *text, size_t len);
 void kr_json_u64(struct kr_json *json, const char *key, uint64_t value);
+/** null unless the value is known. */
+void kr_json_known_u64(struct kr_json *json, const char *key, bool known, uint64_t value);
 void kr_json_i64(struct kr_json *json, const char *key, int64_t value);
 /** Nine significant digits. */
 void kr_json_num(struct kr_json *json, const char *key, double value);

@@ -92,10 +92,7 @@ static void write_kernel(struct kr_json *json, const struct kr_rules *rules,
     kr_json_str(json, "op", *kernel->op ? kernel->op : NULL);
     kr_json_str(json, "rule", has_rule ? kr_rules_id(rules, tag->rule) : NULL);
     kr_json_str(json, "rule_file", has_rule ? kr_rules_origin_file(rules, tag->rule) : NULL);
-    if (has_rule)
-        kr_json_u64(json, "rule_line", kr_rules_line(rules, tag->rule));
-    else
-        kr_json_null(json, "rule_line");
+    kr_json_known_u64(json, "rule_line", has_rule, has_rule ? kr_rules_line(rules, tag->rule) : 0);
     kr_json_str(json, "why", has_rule ? kr_rules_why(rules, tag->rule) : NULL);
     kr_json_str(json, "family", kr_rules_family(rules, tag->family));
     kr_json_str(json, "origin", kr_origin_name((enum kr_origin)tag->origin));

@@ -112,10 +112,7 @@ static void write_tracks(struct kr_json *json, const struct kr_timeline *t,
     kr_json_array(json, "streams");
     for (size_t i = 0; i < t->n_tracks; i++) {
         kr_json_object(json, NULL);
-        if (t->tracks[i].process)
-            kr_json_u64(json, "process", t->tracks[i].process);
-        else
-            kr_json_null(json, "process");
+        kr_json_known_u64(json, "process", t->tracks[i].process, t->tracks[i].process);
         kr_json_i64(json, "device", t->devices[t->tracks[i].device].id);
         kr_json_u64(json, "context", t->tracks[i].context);
         kr_json_i64(json, "stream", t->tracks[i].stream);

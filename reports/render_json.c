@@ -15,10 +15,7 @@ static void write_stats(struct kr_json *json, const struct kr_row *row)
     kr_json_num(json, "frac_step", row->frac_step);
     if (s->count) {
         kr_json_u64(json, "min_ns", s->min_ns);
-        if (row->median_known)
-            kr_json_u64(json, "median_ns", s->median_ns);
-        else
-            kr_json_null(json, "median_ns");
+        kr_json_known_u64(json, "median_ns", row->median_known, s->median_ns);
         kr_json_u64(json, "max_ns", s->max_ns);
     } else {
         kr_json_null(json, "min_ns");
