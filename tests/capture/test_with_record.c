@@ -366,7 +366,7 @@ static void what_staying_costs_is_measured_by_a_second_run(void **state)
         snprintf(path, sizeof path, "%s/out.kreach", folder);
         assert_true(kreach_read(path, f) && f->ok);
         assert_true(kreach_read_info(f, "staying_cost_frac", value, sizeof value));
-        assert_true(strtod(value, NULL) > 0.2);
+        assert_true(strtod(value, NULL) > 0.35); /* ten waits of 0.4 ms in 8 ms and a little */
         assert_true(kreach_read_info(f, "staying_cost_low_frac", value, sizeof value));
         free(f);
     }
