@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "help.h"
+#include "latest.h"
 #include "nearest.h"
 #include "output.h"
 #include "term.h"
@@ -191,12 +192,24 @@ static const struct kr_command *choose_command(int n, char *const *words, int *u
     return NULL;
 }
 
-static bool check_operands(const struct kr_call *call, struct kr_err *err)
+static bool take_latest(struct kr_call *call, struct kr_err *err)
+{
+    call->latest = kr_latest_recording(err);
+    if (!call->latest)
+        return kr_wrap(err, "'%s' was given no FILE", call->command->name);
+    call->opts.operands[call->opts.n_operands++] = call->latest;
+    kr_call_note(call, "%s, the newest recording in this folder", call->latest);
+    return true;
+}
+
+static bool check_operands(struct kr_call *call, struct kr_err *err)
 {
     const struct kr_command *c = call->command;
 
+    if (c->takes_latest && !call->opts.n_operands && !kr_opts_count(&call->opts, "shares"))
+        return take_latest(call, err);
     if (call->opts.n_operands < c->min_operands)
-        return kr_fail(err, KR_EARG, "'%s' needs %s", c->name, c->args);
+        return kr_fail(err, KR_EARG, "'%s' needs %s", c->name, c->takes_latest ? "FILE" : c->args);
     if (call->opts.n_operands > c->max_operands)
         return kr_fail(err, KR_EARG, "'%s' does not take '%.64s'", c->name,
                        call->opts.operands[c->max_operands]);
@@ -353,5 +366,6 @@ int kr_main(const struct kr_io *io, int argc, char *const *argv)
         status = report_error(&inv, &err);
     kr_opts_free(&inv.lead);
     kr_opts_free(&inv.call.opts);
+    free(inv.call.latest);
     return status;
 }

@@ -26,6 +26,7 @@ struct kr_call {
     struct kr_opts opts;
     FILE *out; /* where data goes: standard output or the file of --output */
     FILE *log;
+    char *latest; /* the recording that stands for a missing operand; NULL = none is missing */
     enum kr_format format;
     struct kr_style style; /* how text on `out` looks */
     unsigned verbose;      /* times -v was given */
@@ -42,6 +43,7 @@ struct kr_command {
     size_t min_operands, max_operands; /* SIZE_MAX = any number */
     bool runs_program; /* the operands are a program and its arguments: options end before them, and
                           --output is the command's own business */
+    bool takes_latest; /* without operands, and without --shares, it reads the newest recording */
     bool (*run)(struct kr_call *call, struct kr_err *err);
 };
 

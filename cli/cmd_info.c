@@ -33,12 +33,13 @@ static const struct kr_option options[] = {
 
 const struct kr_command kr_cmd_info = {
     .name = "info",
-    .args = "FILE",
+    .args = "[FILE]",
     .summary = "show what a trace holds: counts, devices, streams, steps, damage",
     .details = "examples:\n"
                "  kreach info trace.json.gz\n",
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .takes_latest = true,
     .run = run,
 };

@@ -316,7 +316,7 @@ static const struct kr_option shares_options[] = {
 
 const struct kr_command kr_cmd_plot_classes = {
     .name = "plot classes",
-    .args = "FILE...",
+    .args = "[FILE...]",
     .summary = "draw the classes of runs as bars",
     .details = "One bar for each file: optimal, addressable, overhead, unclassified, idle.\n\n"
                "examples:\n"
@@ -325,12 +325,13 @@ const struct kr_command kr_cmd_plot_classes = {
     .options = shares_options,
     .min_operands = 1,
     .max_operands = SIZE_MAX,
+    .takes_latest = true,
     .run = run_classes,
 };
 
 const struct kr_command kr_cmd_plot_cumulative = {
     .name = "plot cumulative",
-    .args = "FILE...",
+    .args = "[FILE...]",
     .summary = "draw how few kernels make up most of the time",
     .details = "The share of the k largest kernels over k: of all work, and of addressable work\n"
                "alone.\n\n"
@@ -340,6 +341,7 @@ const struct kr_command kr_cmd_plot_cumulative = {
     .options = shares_options,
     .min_operands = 1,
     .max_operands = SIZE_MAX,
+    .takes_latest = true,
     .run = run_cumulative,
 };
 
@@ -356,7 +358,7 @@ static const struct kr_option amdahl_options[] = {
 
 const struct kr_command kr_cmd_plot_amdahl = {
     .name = "plot amdahl",
-    .args = "FILE",
+    .args = "[FILE]",
     .summary = "draw what faster kernels save of the run",
     .details = "Time saved over the speed-up of kernels. With --sigma the measured speed-ups are\n"
                "marked; without, the largest addressable families have a curve each.\n\n"
@@ -366,6 +368,7 @@ const struct kr_command kr_cmd_plot_amdahl = {
     .options = amdahl_options,
     .min_operands = 1,
     .max_operands = 1,
+    .takes_latest = true,
     .run = run_amdahl,
 };
 
@@ -375,7 +378,7 @@ static const struct kr_option step_options[] = {
 
 const struct kr_command kr_cmd_plot_step = {
     .name = "plot step",
-    .args = "FILE",
+    .args = "[FILE]",
     .summary = "draw one step on a time axis, with its idle time",
     .details = "The step is the one of median length in the window; --window step:N chooses\n"
                "another. A lane is a stream; its height is the share of the time in which work\n"
@@ -386,5 +389,6 @@ const struct kr_command kr_cmd_plot_step = {
     .options = step_options,
     .min_operands = 1,
     .max_operands = 1,
+    .takes_latest = true,
     .run = run_step,
 };

@@ -145,7 +145,7 @@ static const struct kr_option options[] = {
 
 const struct kr_command kr_cmd_predict = {
     .name = "predict",
-    .args = "FILE",
+    .args = "[FILE]",
     .summary = "predict what faster kernels bring to the whole run",
     .details = "Without --sigma: what there is to gain at most, and what to write first.\n\n"
                "examples:\n"
@@ -154,5 +154,6 @@ const struct kr_command kr_cmd_predict = {
     .options = options,
     .min_operands = 1,
     .max_operands = 1,
+    .takes_latest = true,
     .run = run,
 };

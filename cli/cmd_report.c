@@ -157,14 +157,14 @@ static const struct kr_option options[] = {
 
 const struct kr_command kr_cmd_report = {
     .name = "report",
-    .args = "FILE...",
+    .args = "[FILE...]",
     .summary = "say where the time goes and how much of it kernels could save",
     .details = "FILE is a recording of 'kreach record' (.kreach) or a trace of torch.profiler\n"
                "(JSON, plain or in gzip or zstd); '-' is standard input. Several files (ranks)\n"
                "are analysed apart and their rows added by name.\n"
                "A truncated file is reported as far as it goes, with exit status 3.\n\n"
                "examples:\n"
-               "  kreach report run.kreach\n"
+               "  kreach record -- python3 train.py && kreach report\n"
                "  kreach report --wall 31.4ms trace.json.gz\n"
                "  kreach report --window steady --json -o report.json rank0.json rank1.json\n"
                "  kreach report --format csv --by family trace.json\n"
@@ -172,5 +172,6 @@ const struct kr_command kr_cmd_report = {
     .options = options,
     .min_operands = 1,
     .max_operands = SIZE_MAX,
+    .takes_latest = true,
     .run = run,
 };

@@ -42,6 +42,9 @@ void kr_help_command(FILE *out, const struct kr_command *command)
     fprintf(out, "kreach %s: %s\n\nusage: kreach %s%s%s%s\n", command->name, command->summary,
             command->name, command->options->name ? " [options]" : "", *command->args ? " " : "",
             command->args);
+    if (command->takes_latest)
+        fputs("\nWithout FILE it reads the newest recording (.kreach) in the current folder.\n",
+              out);
     if (command->options->name) {
         fputs("\noptions:\n", out);
         kr_opts_help(out, command->options);
