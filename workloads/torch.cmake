@@ -34,7 +34,8 @@ if(KREACH_WITH_TORCH STREQUAL "OFF")
   set(KR_TORCH_MISSING "KREACH_WITH_TORCH is OFF")
 else()
   kr_torch_look(KR_TORCH)
-  find_path(KREACH_CUDART_INCLUDE cuda_runtime_api.h
+  # cuda_runtime_api.h may be there without what it includes: in wheels that is a package of its own.
+  find_path(KREACH_CUDART_INCLUDE crt/host_defines.h
     PATHS ${KR_TORCH}/../nvidia/cu13/include /usr/local/cuda/include NO_DEFAULT_PATH)
   find_path(KREACH_NVTX_INCLUDE nvtx3/nvToolsExt.h
     PATHS ${KR_TORCH}/../nvidia/cu13/include /usr/local/cuda/include NO_DEFAULT_PATH)

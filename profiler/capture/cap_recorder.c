@@ -2,7 +2,6 @@
 
 #include "cap_cuda.h"
 #include "cap_say.h"
-#include "cap_steps.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +50,7 @@ bool cap_recorder_open(struct cap_recorder *r, const struct cap_opts *opts)
     r->new_names.first_id = 1;
     cap_table_init(&r->tracks, sizeof(struct track_key), TRACK_LIMIT);
     cap_table_init(&r->sites, sizeof(struct site_key), SITE_LIMIT);
-    return opts->steps == 0 || cap_steps_open(r);
+    return opts->steps == 0 || cap_steps_open(&r->steps);
 }
 
 void cap_recorder_close(struct cap_recorder *r)
@@ -74,7 +73,7 @@ void cap_recorder_close(struct cap_recorder *r)
     cap_names_free(&r->names);
     cap_table_free(&r->tracks);
     cap_table_free(&r->sites);
-    cap_steps_close(r);
+    cap_steps_close(&r->steps);
 }
 
 void cap_recorder_info(struct cap_recorder *r, const char *key, const char *value)
@@ -240,10 +239,11 @@ static void add_kernel(struct cap_recorder *r, const struct cupti_kernel *k)
                                   .where = pair(k->graph, 0),
                                   .node = k->graph_node };
     const uint32_t site = site_of(r, &key);
-    add_event(r, &w, track_of(r, k->device, k->context, k->stream), site);
+    const uint32_t track = track_of(r, k->device, k->context, k->stream);
+    add_event(r, &w, track, site);
     r->totals[KREACH_TOTAL_KERNELS]++;
-    if (r->steps)
-        cap_steps_add(r, site, (int64_t)k->start);
+    if (r->steps.sites)
+        cap_steps_add(&r->steps, track, site, (int64_t)k->start);
 }
 
 /* The low half of a copy's or a set's site_key.what. */

@@ -12,6 +12,7 @@
 #include "cap_mem.h"
 #include "cap_opts.h"
 #include "cap_sink.h"
+#include "cap_steps.h"
 #include "cap_tables.h"
 #include "kreach_format.h"
 
@@ -72,9 +73,7 @@ struct cap_recorder {
     uint64_t unknown, unwritten;        /* likewise */
     uint64_t totals[CAP_TOTALS_MAX];    /* by enum kreach_total */
     uint64_t lost_ever;                 /* everything missing so far, for the last word on stderr */
-    uint32_t *steps; /* last site ids of kernels, for step detection; NULL = not wanted */
-    uint64_t n_steps;
-    int64_t *step_starts;
+    struct cap_steps steps;             /* empty unless a number of steps was asked for */
 };
 
 /** Prepares tables; makes no file. False when out of memory. */

@@ -284,7 +284,7 @@ bool cap_window_over(struct cap_session *s)
         return false;
     if (cap_window_left_ns(s, cap_now_ns()) == 0)
         return true;
-    if (s->opts.steps == 0 || cap_steps_repeated(&s->recorder, &period) < s->opts.steps)
+    if (s->opts.steps == 0 || cap_steps_repeated(&s->recorder.steps, &period) < s->opts.steps)
         return false;
     char text[64];
     snprintf(text, sizeof text, "%u", period);

@@ -342,6 +342,9 @@ static void drain(struct cap_session *s)
         write_all(s); /* before anything can go wrong with CUPTI */
     if (goes_on)
         detach(s, end == KREACH_END_WINDOW);
+    else if (s->opts.steps > 0 && !atomic_load(&s->window_done) && s->recorder.opened)
+        cap_say("process %d: no %u steps in a row looked alike; all of it was recorded",
+                (int)s->pid, s->opts.steps);
     cap_recorder_end(&s->recorder, end, s->end_detail);
     if (s->recorder.lost_ever > 0)
         cap_say("process %d: the recording is incomplete; 'kreach report' tells what is missing",

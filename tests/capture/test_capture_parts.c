@@ -304,7 +304,7 @@ static void names_of_any_number_and_length_are_kept_apart(void **state)
 }
 
 /* A model: `layers` equal layers of 5 kernels between a head and a tail, `us` per kernel. */
-static void add_step(struct cap_recorder *r, unsigned layers, int64_t *now_ns, int64_t kernel_ns)
+static void add_step(struct cap_steps *s, unsigned layers, int64_t *now_ns, int64_t kernel_ns)
 {
     uint32_t sites[4096];
     unsigned n = 0;
@@ -315,7 +315,7 @@ static void add_step(struct cap_recorder *r, unsigned layers, int64_t *now_ns, i
         sites[n++] = i % 5;
     sites[n++] = 102;
     for (unsigned i = 0; i < n; i++) {
-        cap_steps_add(r, sites[i], *now_ns);
+        cap_steps_add(s, 3, sites[i], *now_ns);
         *now_ns += kernel_ns;
     }
 }
@@ -470,29 +470,73 @@ static void registered_strings_take_their_own_length_of_memory(void **state)
 
 static void steps_are_found_and_layers_are_not_taken_for_them(void **state)
 {
-    struct cap_recorder r = { 0 };
+    struct cap_steps s = { 0 };
     int64_t now_ns = 1000;
     uint32_t period = 0;
 
     (void)state;
-    assert_true(cap_steps_open(&r));
-    assert_int_equal(cap_steps_repeated(&r, &period), 0);
+    assert_true(cap_steps_open(&s));
+    assert_int_equal(cap_steps_repeated(&s, &period), 0);
     for (uint32_t i = 0; i < 500; i++) /* a warm-up without repetition */
-        cap_steps_add(&r, 1000 + i, now_ns += 1000000);
-    assert_int_equal(cap_steps_repeated(&r, &period), 0);
+        cap_steps_add(&s, 3, 1000 + i, now_ns += 1000000);
+    assert_int_equal(cap_steps_repeated(&s, &period), 0);
     /* 32 layers of 10 us kernels: a step takes 1.63 ms, so 50 steps last no second. */
     for (int i = 0; i < 50; i++)
-        add_step(&r, 32, &now_ns, 10000);
-    assert_int_equal(cap_steps_repeated(&r, &period), 0);
+        add_step(&s, 32, &now_ns, 10000);
+    assert_int_equal(cap_steps_repeated(&s, &period), 0);
     for (int i = 0; i < 650; i++)
-        add_step(&r, 32, &now_ns, 10000);
-    const uint32_t repeated = cap_steps_repeated(&r, &period);
+        add_step(&s, 32, &now_ns, 10000);
+    const uint64_t repeated = cap_steps_repeated(&s, &period);
     assert_int_equal(period, 163);
     assert_true(repeated >= 699 && repeated <= 700);
     /* Another kernel ends the repetition. */
-    cap_steps_add(&r, 7777, now_ns);
-    assert_int_equal(cap_steps_repeated(&r, &period), 0);
-    cap_steps_close(&r);
+    cap_steps_add(&s, 3, 7777, now_ns);
+    assert_int_equal(cap_steps_repeated(&s, &period), 0);
+    cap_steps_close(&s);
+}
+
+static void steps_are_counted_beyond_the_kernels_that_are_kept(void **state)
+{
+    struct cap_steps s = { 0 };
+    int64_t now_ns = 1000;
+    uint32_t period = 0;
+
+    (void)state;
+    assert_true(cap_steps_open(&s));
+    for (int i = 1; i <= 200; i++) { /* 320,600 kernels */
+        add_step(&s, 320, &now_ns, 100000);
+        if (i == 10)
+            assert_true(cap_steps_repeated(&s, &period) >= 9);
+    }
+    const uint64_t repeated = cap_steps_repeated(&s, &period);
+    assert_int_equal(period, 1603);
+    assert_true(repeated >= 199 && repeated <= 200);
+    cap_steps_close(&s);
+}
+
+/* Another stream gets in between somewhere else in each step, and was the first one. */
+static void steps_are_those_of_the_busiest_stream(void **state)
+{
+    struct cap_steps s = { 0 };
+    int64_t now_ns = 1000;
+    uint32_t period = 0;
+
+    (void)state;
+    assert_true(cap_steps_open(&s));
+    for (uint32_t i = 0; i < 50; i++)
+        cap_steps_add(&s, 1, 2000 + i, now_ns);
+    for (uint32_t i = 0; i < 100; i++) {
+        for (uint32_t k = 0; k < 11; k++) {
+            cap_steps_add(&s, 2, k, now_ns += 2000000);
+            if (k == i % 7)
+                cap_steps_add(&s, 1, 2000, now_ns);
+            cap_steps_add(&s, CAP_STEPS_TRACKS + k, k, now_ns);
+        }
+    }
+    const uint64_t repeated = cap_steps_repeated(&s, &period);
+    assert_int_equal(period, 11);
+    assert_true(repeated >= 85);
+    cap_steps_close(&s);
 }
 
 static void every_result_of_cupti_has_words(void **state)
@@ -771,6 +815,8 @@ int main(void)
         cmocka_unit_test(names_of_many_kernels_fit_in_their_chunks),
         cmocka_unit_test(registered_strings_take_their_own_length_of_memory),
         cmocka_unit_test(steps_are_found_and_layers_are_not_taken_for_them),
+        cmocka_unit_test(steps_are_counted_beyond_the_kernels_that_are_kept),
+        cmocka_unit_test(steps_are_those_of_the_busiest_stream),
         cmocka_unit_test(every_result_of_cupti_has_words),
         cmocka_unit_test(launch_calls_of_every_interface_are_known),
         cmocka_unit_test(cupti_is_found_where_the_program_has_it),

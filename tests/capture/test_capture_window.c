@@ -109,6 +109,23 @@ static void recording_stops_after_the_asked_number_of_equal_steps(void **state)
     scene_free(o);
 }
 
+static void steps_that_are_never_found_are_told(void **state)
+{
+    struct outcome *o = scene_run(
+        &(struct scene){ .options = "steps=20,flush=0.1", .ops = "init kernels=37 return=0" });
+
+    (void)state;
+    assert_true(scene_exited(o, 0));
+    assert_int_equal(scene_file(o)->kernels, 37);
+    assert_non_null(strstr(o->stderr_text, "no 20 steps in a row looked alike"));
+    scene_free(o);
+    /* There is no file in which anything could be missed. */
+    o = scene_run(&(struct scene){ .options = "steps=20", .ops = "init return=0" });
+    assert_true(scene_exited(o, 0));
+    assert_string_equal(o->stderr_text, "");
+    scene_free(o);
+}
+
 /* CUPTI keeps a kind on for graphs that it was switched on for before there was a context. */
 static void graphs_are_left_alone_when_their_window_is_over(void **state)
 {
@@ -778,6 +795,7 @@ int main(void)
         cmocka_unit_test(a_plain_run_that_cannot_be_written_harms_nobody),
         cmocka_unit_test(a_window_holds_what_ran_inside_it_and_gaps_tell_the_rest),
         cmocka_unit_test(recording_stops_after_the_asked_number_of_equal_steps),
+        cmocka_unit_test(steps_that_are_never_found_are_told),
         cmocka_unit_test(graphs_are_left_alone_when_their_window_is_over),
         cmocka_unit_test(launches_that_a_window_cuts_through_are_waited_for),
         cmocka_unit_test(after_its_window_kreach_lets_go_of_cupti),
