@@ -390,6 +390,24 @@ def windows(tools):
     return results
 
 
+@case(limit_s=90)
+def steps_that_look_alike(tools):
+    """A number of steps with thousands of kernels each, which are as many as in a window of ten."""
+    phase("starting the model twice")
+    ten, many = [Agent(tools, MODELS + ["decode_graph", "--serve"], options)
+                 for options in ("range=steps,flush=0.2", "steps=60,flush=0.2")]
+    start(ten, many)
+    phase("steps")
+    ten.ask("decode_graph 10", START_S)
+    many.ask("decode_graph 400", START_S)
+    a_step = check_complete(only(ten.finish())).number("kernels") / 10
+    part = check_complete(only(many.finish()), END_WINDOW)
+    result = dict(part.summary(), step_kernels=part.number("step_kernels"), a_step=a_step)
+    check(part.number("step_kernels") == a_step, "another step: %s" % result)
+    check(60 * a_step <= part.number("kernels") < 400 * a_step, "another window: %s" % result)
+    return result
+
+
 AFTER_A_WINDOW = 1.25  # times as long as without CUPTI, at most; recorded ones take 1.7 to 3
 ROUNDS = 120  # of 20,000 kernels, 10 to 30 ms each: the window is over before their last quarter
 
