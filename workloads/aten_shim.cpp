@@ -208,6 +208,13 @@ kr_tensor *kr_at_scope_return(kr_at *at, kr_tensor *t)
     return t;
 }
 
+kr_tensor *kr_at_scope_replace(kr_at *at, kr_tensor *x, kr_tensor *next)
+{
+    next = kr_at_scope_return(at, next);
+    kr_tensor_free(x);
+    return next;
+}
+
 kr_tensor *kr_at_keep(kr_at *at, kr_tensor *t)
 {
     (void)at;

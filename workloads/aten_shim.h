@@ -76,6 +76,11 @@ void kr_at_scope_close(struct kr_at *at);
  */
 struct kr_tensor *kr_at_scope_return(struct kr_at *at, struct kr_tensor *t);
 
+/** The same of `next`, which takes the place of `x`, a tensor of the scope around: x is freed, so
+ * that what layers hand on does not pile up. NULL is fine for both. */
+struct kr_tensor *kr_at_scope_replace(struct kr_at *at, struct kr_tensor *x,
+                                      struct kr_tensor *next);
+
 /** Takes a tensor out of its scope: the caller frees it with kr_tensor_free. NULL is fine. */
 struct kr_tensor *kr_at_keep(struct kr_at *at, struct kr_tensor *t);
 /** Frees a kept tensor, also after kr_at_close; or one of an open scope, early. NULL is fine. */

@@ -60,17 +60,18 @@ static struct kr_tensor *attention(struct kr_at *at, const struct layer *l, int6
     return kr_dense(at, kr_heads_merge(at, kr_at_attention(at, q, k, v, &how)), &l->out);
 }
 
-/* x [B, T, C] */
+/* x [B, T, C], which is freed */
 static struct kr_tensor *layer_run(struct kr_at *at, const struct layer *l, int64_t n_heads,
-                                   const struct kr_tensor *x)
+                                   struct kr_tensor *x)
 {
-    struct kr_tensor *y;
+    struct kr_tensor *y, *between;
 
     kr_at_scope_open(at);
     y = attention(at, l, n_heads, x);
-    x = kr_norm(at, kr_at_add(at, y, x), &l->attention_norm, NORM_EPS);
-    y = kr_dense(at, kr_at_gelu(at, kr_dense(at, x, &l->up), false), &l->down);
-    return kr_at_scope_return(at, kr_norm(at, kr_at_add(at, y, x), &l->forward_norm, NORM_EPS));
+    between = kr_norm(at, kr_at_add(at, y, x), &l->attention_norm, NORM_EPS);
+    y = kr_dense(at, kr_at_gelu(at, kr_dense(at, between, &l->up), false), &l->down);
+    y = kr_norm(at, kr_at_add(at, y, between), &l->forward_norm, NORM_EPS);
+    return kr_at_scope_replace(at, x, y);
 }
 
 /* The pooled first token of each text: [B, C]. */

@@ -75,18 +75,18 @@ static struct kr_tensor *attention(struct kr_at *at, const struct layer *l, int6
                     &l->out);
 }
 
-/* x [B, T, C] */
+/* x [B, T, C], which is freed */
 static struct kr_tensor *layer_run(struct kr_at *at, const struct layer *l, int64_t n_heads,
-                                   const struct kr_tensor *x)
+                                   struct kr_tensor *x)
 {
-    struct kr_tensor *y;
+    struct kr_tensor *y, *between;
 
     kr_at_scope_open(at);
     y = attention(at, l, n_heads, kr_norm(at, x, &l->attention_norm, NORM_EPS));
-    x = kr_at_add(at, x, y);
-    y = kr_dense(at, kr_norm(at, x, &l->forward_norm, NORM_EPS), &l->up);
+    between = kr_at_add(at, x, y);
+    y = kr_dense(at, kr_norm(at, between, &l->forward_norm, NORM_EPS), &l->up);
     y = kr_dense(at, kr_at_gelu(at, y, true), &l->down);
-    return kr_at_scope_return(at, kr_at_add(at, x, y));
+    return kr_at_scope_replace(at, x, kr_at_add(at, between, y));
 }
 
 /* Logits [B, T, V] behind each token of the input. */

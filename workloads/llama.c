@@ -20,7 +20,8 @@
 #define NORM_EPS    1e-5
 
 /* For cuBLAS and cuDNN workspaces and what the allocator cannot give back. */
-#define SPARE_BYTES (1.5 * 1024 * 1024 * 1024)
+#define SPARE_BYTES  (1.5 * 1024 * 1024 * 1024)
+#define LAYER_WIDTHS 32 /* tensors [B, T, C] that one layer makes, those in float32 as two */
 
 struct shape {
     int64_t layers, width, heads, kv_heads, hidden, words;
@@ -119,17 +120,18 @@ static struct kr_tensor *feed_forward(struct kr_at *at, const struct layer *l,
     return kr_at_linear(at, kr_at_mul(at, gate, up), l->down, NULL);
 }
 
-/* x [B, T, C]; its own scope, so that a layer's tensors are gone before the next layer runs. */
+/* x [B, T, C], which is freed; its own scope, so that a layer's tensors are gone before the next
+   layer runs. */
 static struct kr_tensor *layer_run(struct kr_at *at, const struct llama *m, const struct layer *l,
-                                   const struct kr_tensor *x, const struct pass *pass)
+                                   struct kr_tensor *x, const struct pass *pass)
 {
-    struct kr_tensor *y;
+    struct kr_tensor *y, *between;
 
     kr_at_scope_open(at);
     y = attention(at, m, l, rms_norm(at, m, x, l->attention_norm), pass);
-    x = kr_at_add(at, x, y);
-    y = feed_forward(at, l, rms_norm(at, m, x, l->forward_norm));
-    return kr_at_scope_return(at, kr_at_add(at, x, y));
+    between = kr_at_add(at, x, y);
+    y = feed_forward(at, l, rms_norm(at, m, between, l->forward_norm));
+    return kr_at_scope_replace(at, x, kr_at_add(at, between, y));
 }
 
 /* Logits [B, V] behind the last of tokens [B, T], which stand at positions start, start + 1, ...
@@ -208,7 +210,7 @@ static int64_t layers_that_fit(struct kr_at *at, const struct shape *s, const st
     double bytes = element_bytes(dtype), tokens = (double)b->batch * (double)b->seq, room, n;
     double cache = 2 * tokens * (double)kv_width(s);
     double outer = (s->tied ? 1 : 2) * (double)s->words * (double)s->width;
-    double inner = tokens * (double)(4 * s->hidden + 16 * s->width);
+    double inner = tokens * (double)(4 * s->hidden + LAYER_WIDTHS * s->width);
 
     if (!room_bytes(at, &room))
         return 0;

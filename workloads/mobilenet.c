@@ -133,8 +133,7 @@ static struct kr_tensor *body(struct kr_cnn *c)
 
         for (int64_t b = 0; b < stage->blocks; b++) {
             kr_at_scope_open(c->at);
-            x = run_block(c, x, stage->expansion > 1, b > 0);
-            x = kr_at_scope_return(c->at, x);
+            x = kr_at_scope_replace(c->at, x, run_block(c, x, stage->expansion > 1, b > 0));
         }
     }
     return kr_cnn_pool(c, activated(c, x));

@@ -113,7 +113,7 @@ static struct kr_tensor *body(struct kr_cnn *c)
     for (size_t s = 0; s < STAGES; s++) {
         for (int64_t b = 0; b < preset->blocks[s]; b++) {
             kr_at_scope_open(c->at);
-            x = kr_at_scope_return(c->at, run_block(c, x, b == 0));
+            x = kr_at_scope_replace(c->at, x, run_block(c, x, b == 0));
         }
     }
     return kr_cnn_pool(c, x);

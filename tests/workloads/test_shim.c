@@ -139,6 +139,11 @@ static void scope_frees_what_was_made_in_it(void **state)
     assert_true(kr_at_item(at, returned, &x) && x == 3);
     assert_true(kr_at_item(at, outer, &x) && x == 1);
     assert_null(kr_at_scope_return(at, (kr_at_scope_open(at), NULL)));
+    kr_at_scope_open(at);
+    outer = kr_at_scope_replace(at, outer, kr_at_add_scalar(at, outer, 4));
+    assert_true(kr_at_item(at, outer, &x) && x == 5);
+    kr_at_scope_open(at);
+    assert_null(kr_at_scope_replace(at, outer, NULL));
     assert_null(kr_at_keep(at, NULL));
 }
 
