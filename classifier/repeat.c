@@ -16,6 +16,9 @@ static const double MAX_UNEVENNESS = 0.5; /* of an anchor's spacing: deviation o
 /* Kernels before and after the loop that a round does not have: number, and share of its time. */
 enum { MAX_FOREIGN_BEFORE = 1, MAX_FOREIGN_AFTER = 3 };
 static const double MAX_FOREIGN_TIME = 0.05;
+/* The same after a loop whose rounds have a loop inside: they are no layers. */
+enum { MAX_EPILOGUE = 16 };
+static const double MAX_EPILOGUE_TIME = 0.25;
 static const double MAX_TAIL_TIME = 2; /* of a round's time, for all that follows the last one */
 
 /* What the sequence says of one distinct name. */
@@ -138,6 +141,13 @@ static bool study_names(struct search *s, struct kr_err *err)
     return true;
 }
 
+static void free_study(struct search *s)
+{
+    free(s->names);
+    free(s->bags[0]);
+    free(s->bags[1]);
+}
+
 static bool may_be_anchor(const struct name_use *use)
 {
     return use->count >= MIN_ROUNDS && use->unevenness <= MAX_UNEVENNESS * MAX_UNEVENNESS;
@@ -168,10 +178,27 @@ static int compare_evenness(const void *pa, const void *pb)
     return KR_COMPARE(a->first, b->first);
 }
 
-/* Of two names that occur equally often, the one that comes first in the sequence. */
-static bool comes_first(const struct name_use *a, const struct name_use *b)
+/* The names of one count, from names[begin] on; where they end. */
+static size_t end_of_count(const struct search *s, size_t begin)
 {
-    return a->first < b->first;
+    size_t end = begin;
+
+    while (end < s->n_names && may_be_anchor(&s->names[end]) &&
+           s->names[end].count == s->names[begin].count)
+        end++;
+    return end;
+}
+
+/* Where the last of these names is met, less a round: what ends before is no part of the loop. */
+static size_t least_end(const struct search *s, size_t begin, size_t end)
+{
+    const struct name_use *latest = &s->names[begin];
+
+    for (size_t i = begin + 1; i < end; i++) {
+        if (s->names[i].last > latest->last)
+            latest = &s->names[i];
+    }
+    return latest->last - (latest->last - latest->first) / (latest->count - 1);
 }
 
 /*
@@ -185,14 +212,20 @@ static size_t choose_anchors(struct search *s)
 
     qsort(s->names, s->n_names, sizeof *s->names, compare_uses);
     for (size_t i = 0; i < s->n_names && may_be_anchor(&s->names[i]); i = next) {
-        struct name_use idle = s->names[i];
-        struct name_use first = idle;
+        struct name_use idle = { 0 };
+        struct name_use first = { 0 };
 
-        for (next = i + 1; next < s->n_names && may_be_anchor(&s->names[next]) &&
-                           s->names[next].count == idle.count;
-             next++) {
-            if (comes_first(&s->names[next], &first))
-                first = s->names[next];
+        next = end_of_count(s, i);
+        const size_t late = least_end(s, i, next);
+        for (size_t k = i; k < next; k++) {
+            const struct name_use *use = &s->names[k];
+
+            if (use->last < late)
+                continue;
+            if (!idle.count) /* they are sorted by idle time */
+                idle = *use;
+            if (!first.count || use->first < first.first)
+                first = *use;
         }
         s->names[n++] = idle;
         if (first.token != idle.token)
@@ -247,12 +280,18 @@ struct stretch {
     size_t from, to;
 };
 
+/* What a piece may hold that a round does not. */
+struct allowance {
+    size_t kernels;
+    double time; /* of a round's */
+};
+
 /*
  * True when a piece may be a round that the recording cut: it holds hardly anything that the round
  * does not, and takes not much longer. Both bags are empty before and after.
  */
 static bool is_part_of_round(struct search *s, struct stretch piece, struct stretch round,
-                             size_t max_foreign)
+                             struct allowance allowed)
 {
     const double round_ns = work_ns(s, round.from, round.to);
     double foreign_ns = 0;
@@ -271,7 +310,7 @@ static bool is_part_of_round(struct search *s, struct stretch piece, struct stre
         }
     }
     empty_bag(s, s->bags[0], round.from, round.to);
-    return foreign <= max_foreign && foreign_ns <= MAX_FOREIGN_TIME * round_ns &&
+    return foreign <= allowed.kernels && foreign_ns <= allowed.time * round_ns &&
            work_ns(s, piece.from, piece.to) <= MAX_TAIL_TIME * round_ns;
 }
 
@@ -292,26 +331,6 @@ static void compare_rounds(struct search *s, const struct cut *c, double *likene
         swap_bags(s);
     }
     empty_bag(s, s->bags[1], c->at[c->n - 1], s->n);
-}
-
-/*
- * A loop goes on until the recording stops, and a recording that starts inside of it starts with
- * part of a round. Layers do not: they come between an embedding and a head. What is as long as a
- * round, a prompt or a warm-up, may precede the loop.
- */
-static bool has_loop_ends(struct search *s, const struct cut *c)
-{
-    const size_t last = c->n - 1;
-    const struct stretch before = { s->base, c->at[c->first] };
-    const struct stretch first = { c->at[c->first], c->at[c->first + 1] };
-    const struct stretch last_full = { c->at[last - 1], c->at[last] };
-    const struct stretch tail = { c->at[last], s->n };
-
-    if (!is_part_of_round(s, tail, last_full, MAX_FOREIGN_AFTER))
-        return false;
-    return before.to - before.from >= first.to - first.from ||
-           work_ns(s, before.from, before.to) >= work_ns(s, first.from, first.to) ||
-           is_part_of_round(s, before, first, MAX_FOREIGN_BEFORE);
 }
 
 /* An inner loop is broken again and again: what comes before the break is like what comes after. */
@@ -359,9 +378,9 @@ static void find_loop(const struct search *s, struct cut *c, const double *liken
     }
 }
 
-/* Cuts at one anchor; c->rounds stays 0 when that shows no loop. The caller frees c->at. */
-static bool try_anchor(struct search *s, const struct name_use *anchor, struct cut *c,
-                       struct kr_err *err)
+/* Cuts at one anchor; c->rounds stays 0 when no loop ends there. The caller frees c->at. */
+static bool cut_at(struct search *s, const struct name_use *anchor, struct cut *c,
+                   struct kr_err *err)
 {
     double *likeness = kr_xcalloc(anchor->count, sizeof *likeness, err);
 
@@ -378,10 +397,76 @@ static bool try_anchor(struct search *s, const struct name_use *anchor, struct c
     compare_rounds(s, c, likeness);
     find_loop(s, c, likeness);
     if (c->rounds < MIN_ROUNDS || s->n - c->at[c->first] < c->rounds * MIN_PERIOD ||
-        (double)(s->n - c->at[c->first]) < MIN_COVERAGE * (double)(s->n - s->base) ||
-        is_inner_loop(s, c) || !has_loop_ends(s, c))
+        (double)(s->n - c->at[c->first]) < MIN_COVERAGE * (double)(s->n - s->base))
         c->rounds = 0;
     free(likeness);
+    return true;
+}
+
+/* Whether a round repeats something in turn, as a step does its layers. */
+static bool has_loop_inside(const struct search *outer, struct stretch round, bool *found,
+                            struct kr_err *err)
+{
+    struct search s = *outer;
+    size_t n_anchors;
+    bool done;
+
+    s.base = round.from;
+    s.n = round.to;
+    s.names = NULL;
+    s.bags[0] = s.bags[1] = NULL;
+    *found = false;
+    done = study_names(&s, err);
+    n_anchors = done ? choose_anchors(&s) : 0;
+    for (size_t i = 0; i < n_anchors && done && !*found; i++) {
+        struct cut c;
+
+        done = cut_at(&s, &s.names[i], &c, err);
+        *found = done && c.rounds > 0;
+        free(c.at);
+    }
+    free_study(&s);
+    return done;
+}
+
+/*
+ * A loop goes on until the recording stops, and a recording that starts inside of it starts with
+ * part of a round. Layers do not: they come between an embedding and a head. What is as long as a
+ * round, a prompt or a warm-up, may precede the loop; and a few kernels may follow, such as those
+ * of a mean that is printed, where rounds are no layers, since they have a loop inside.
+ */
+static bool has_loop_ends(struct search *s, const struct cut *c, bool *good, struct kr_err *err)
+{
+    const size_t last = c->n - 1;
+    const struct stretch before = { s->base, c->at[c->first] };
+    const struct stretch first = { c->at[c->first], c->at[c->first + 1] };
+    const struct stretch last_full = { c->at[last - 1], c->at[last] };
+    const struct stretch tail = { c->at[last], s->n };
+    const struct allowance around[] = { { MAX_FOREIGN_BEFORE, MAX_FOREIGN_TIME },
+                                        { MAX_FOREIGN_AFTER, MAX_FOREIGN_TIME } };
+    const struct allowance epilogue = { MAX_EPILOGUE, MAX_EPILOGUE_TIME };
+    const bool begins = before.to - before.from >= first.to - first.from ||
+                        work_ns(s, before.from, before.to) >= work_ns(s, first.from, first.to) ||
+                        is_part_of_round(s, before, first, around[0]);
+
+    *good = begins && is_part_of_round(s, tail, last_full, around[1]);
+    if (*good || !begins || !is_part_of_round(s, tail, last_full, epilogue))
+        return true;
+    return has_loop_inside(s, last_full, good, err);
+}
+
+/* A cut whose rounds are no steps has none in the end. */
+static bool try_anchor(struct search *s, const struct name_use *anchor, struct cut *c,
+                       struct kr_err *err)
+{
+    bool good = false;
+
+    if (!cut_at(s, anchor, c, err))
+        return false;
+    if (c->rounds && !is_inner_loop(s, c) && !has_loop_ends(s, c, &good, err))
+        return false;
+    if (!good)
+        c->rounds = 0;
     return true;
 }
 
@@ -488,9 +573,7 @@ bool kr_repeat_find(const struct kr_timeline *t, struct kr_repeat *out, struct k
     free(best.at);
     free(s.events);
     free(s.tokens);
-    free(s.names);
-    free(s.bags[0]);
-    free(s.bags[1]);
+    free_study(&s);
     if (!done)
         kr_repeat_free(out);
     return done;

@@ -597,6 +597,16 @@ static void a_loop_is_found_without_annotations(void **state)
     check_loop("", "eabcabcho", 3, "", 3, 9);
 }
 
+/* A mean that is printed, a metric: the last round is then one that is not taken. */
+static void an_epilogue_may_follow_rounds_that_have_layers(void **state)
+{
+    (void)state;
+    check_loop("", "eabcabcabcabch", 16, "mn", 15, 14);
+    check_loop("wwwwwwwwwwwwwwww", "eabcabcabcabch", 16, "mn", 15, 14);
+    check_loop("cdefgh", "abcdefgh", 12, "n", 0, 0);       /* might be layers, and a head */
+    check_loop("", "eabcabcabcabch", 16, "mnopqrs", 0, 0); /* half a round of something else */
+}
+
 static void layers_of_one_pass_are_no_loop(void **state)
 {
     (void)state;
@@ -729,6 +739,7 @@ int main(void)
         cmocka_unit_test(a_name_window_spans_the_work_under_it),
         cmocka_unit_test(a_time_window_counts_from_the_first_work),
         cmocka_unit_test(a_loop_is_found_without_annotations),
+        cmocka_unit_test(an_epilogue_may_follow_rounds_that_have_layers),
         cmocka_unit_test(layers_of_one_pass_are_no_loop),
         cmocka_unit_test(a_loop_survives_an_insertion),
         cmocka_unit_test(rounds_that_alternate_a_little_are_single_rounds),
