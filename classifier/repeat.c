@@ -35,10 +35,11 @@ struct cut {
     size_t *at; /* places of the anchor, n of them */
     size_t n;
     size_t first;  /* the loop's first round begins at at[first] */
-    size_t rounds; /* full rounds, the last one included when the tail is one */
+    size_t rounds; /* full rounds, the last one included when the tail begins with one */
     bool tail_is_round;
-    double alike;  /* share of launches in rounds like the one before */
-    double gap_ns; /* mean idle time before a round */
+    size_t tail_end; /* where that round ends */
+    double alike;    /* share of launches in rounds like the one before */
+    double gap_ns;   /* mean idle time before a round */
 };
 
 struct search {
@@ -314,23 +315,42 @@ static bool is_part_of_round(struct search *s, struct stretch piece, struct stre
            work_ns(s, piece.from, piece.to) <= MAX_TAIL_TIME * round_ns;
 }
 
-static size_t round_end(const struct search *s, const struct cut *c, size_t i)
+static size_t round_end(const struct cut *c, size_t i)
 {
-    return i + 1 < c->n ? c->at[i + 1] : s->n;
+    return i + 1 < c->n ? c->at[i + 1] : c->tail_end;
+}
+
+/*
+ * Likeness of the last round and the one before. Something else may follow it: where it is not like
+ * the one before, as many launches as that had may be.
+ */
+static double compare_tail(struct search *s, struct cut *c, size_t before_len)
+{
+    const size_t from = c->at[c->n - 1];
+    double likeness;
+
+    c->tail_end = s->n;
+    likeness = compare_round(s, from, c->tail_end, before_len);
+    if (likeness >= MIN_LIKENESS || s->n - from <= before_len)
+        return likeness;
+    empty_bag(s, s->bags[0], from, c->tail_end);
+    c->tail_end = from + before_len;
+    return compare_round(s, from, c->tail_end, before_len);
 }
 
 /* likeness[i] of round i and round i - 1. */
-static void compare_rounds(struct search *s, const struct cut *c, double *likeness)
+static void compare_rounds(struct search *s, struct cut *c, double *likeness)
 {
     for (size_t i = 0; i < c->n; i++) {
         const size_t before_len = i ? c->at[i] - c->at[i - 1] : 0;
 
-        likeness[i] = compare_round(s, c->at[i], round_end(s, c, i), before_len);
+        likeness[i] = i + 1 < c->n ? compare_round(s, c->at[i], c->at[i + 1], before_len)
+                                   : compare_tail(s, c, before_len);
         if (i)
             empty_bag(s, s->bags[1], c->at[i - 1], c->at[i]);
         swap_bags(s);
     }
-    empty_bag(s, s->bags[1], c->at[c->n - 1], s->n);
+    empty_bag(s, s->bags[1], c->at[c->n - 1], c->tail_end);
 }
 
 /* An inner loop is broken again and again: what comes before the break is like what comes after. */
@@ -354,7 +374,7 @@ static bool is_inner_loop(struct search *s, const struct cut *c)
 }
 
 /* The longest run of rounds up to the end that are alike on the whole. */
-static void find_loop(const struct search *s, struct cut *c, const double *likeness)
+static void find_loop(struct cut *c, const double *likeness)
 {
     const size_t last = c->n - 1;
     const size_t end = likeness[last] >= MIN_LIKENESS ? c->n : last;
@@ -363,7 +383,7 @@ static void find_loop(const struct search *s, struct cut *c, const double *liken
 
     c->tail_is_round = end == c->n;
     for (size_t i = end; i-- > 1;) {
-        const double len = (double)(round_end(s, c, i) - c->at[i]);
+        const double len = (double)(round_end(c, i) - c->at[i]);
 
         launches += len;
         if (likeness[i] >= MIN_LIKENESS)
@@ -395,7 +415,7 @@ static bool cut_at(struct search *s, const struct name_use *anchor, struct cut *
             c->at[c->n++] = i;
     }
     compare_rounds(s, c, likeness);
-    find_loop(s, c, likeness);
+    find_loop(c, likeness);
     if (c->rounds < MIN_ROUNDS || s->n - c->at[c->first] < c->rounds * MIN_PERIOD ||
         (double)(s->n - c->at[c->first]) < MIN_COVERAGE * (double)(s->n - s->base))
         c->rounds = 0;
@@ -520,19 +540,39 @@ static int compare_sizes(const void *pa, const void *pb)
     return KR_COMPARE(a, b);
 }
 
-static bool measure_period(struct search *s, const struct cut *c, struct kr_repeat *out,
-                           struct kr_err *err)
+static bool measure_period(const struct cut *c, struct kr_repeat *out, struct kr_err *err)
 {
     size_t *lengths = kr_xcalloc(c->rounds, sizeof *lengths, err);
 
     if (!lengths)
         return false;
     for (size_t i = 0; i < c->rounds; i++)
-        lengths[i] = round_end(s, c, c->first + i) - c->at[c->first + i];
+        lengths[i] = round_end(c, c->first + i) - c->at[c->first + i];
     qsort(lengths, c->rounds, sizeof *lengths, compare_sizes);
     out->period = lengths[c->rounds / 2];
     free(lengths);
     return true;
+}
+
+/* The end of the last round: where the next would begin, or with its own last work. */
+static int64_t end_of_rounds(const struct search *s, const struct cut *c)
+{
+    int64_t last_ns = INT64_MIN;
+
+    if (!c->tail_is_round)
+        return event_at(s, c->at[c->n - 1])->start_ns;
+    if (c->tail_end < s->n) {
+        const struct kr_event *last = event_at(s, c->tail_end - 1);
+
+        return kr_end_ns(last->start_ns, last->dur_ns);
+    }
+    for (size_t i = 0; i < s->t->n_events; i++) {
+        const int64_t end_ns = kr_end_ns(s->t->events[i].start_ns, s->t->events[i].dur_ns);
+
+        if (end_ns > last_ns)
+            last_ns = end_ns;
+    }
+    return last_ns;
 }
 
 /* A loop that fills the part that was searched goes on backwards by the same anchor. */
@@ -541,7 +581,7 @@ static bool make_rounds(struct search *s, const struct cut *c, struct kr_repeat 
 {
     const uint32_t anchor = s->tokens[c->at[0]];
     const size_t begin = s->base > 0 && c->first == 0 ? 0 : c->at[c->first];
-    const size_t end = c->tail_is_round ? s->n : c->at[c->n - 1];
+    const size_t end = c->tail_is_round ? c->tail_end : c->at[c->n - 1];
     size_t cap = 0;
 
     for (size_t i = begin; i < end; i++) {
@@ -551,14 +591,8 @@ static bool make_rounds(struct search *s, const struct cut *c, struct kr_repeat 
             return false;
         out->starts_ns[out->n++] = event_at(s, i)->start_ns;
     }
-    out->end_ns = c->tail_is_round ? INT64_MIN : event_at(s, end)->start_ns;
-    for (size_t i = 0; c->tail_is_round && i < s->t->n_events; i++) {
-        const int64_t end_ns = kr_end_ns(s->t->events[i].start_ns, s->t->events[i].dur_ns);
-
-        if (end_ns > out->end_ns)
-            out->end_ns = end_ns;
-    }
-    return measure_period(s, c, out, err);
+    out->end_ns = end_of_rounds(s, c);
+    return measure_period(c, out, err);
 }
 
 bool kr_repeat_find(const struct kr_timeline *t, struct kr_repeat *out, struct kr_err *err)
