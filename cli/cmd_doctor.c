@@ -28,7 +28,8 @@ static void print_version(FILE *out, uint32_t version)
     struct kr_cuda_release release = kr_doctor_release_of(version);
 
     if (release.major)
-        fprintf(out, "CUDA %u.%u", release.major, release.minor);
+        fprintf(out, "CUDA %u.%u%s", release.major, release.minor,
+                version == KR_CUPTI_11_8 ? " to 12.1" : "");
     else
         fprintf(out, "version %u", version);
 }

@@ -66,7 +66,10 @@ void kr_doctor_free(struct kr_doctor *d);
 /** The worst of all findings. */
 enum kr_health kr_doctor_verdict(const struct kr_doctor *d);
 
-/** "12.6": the CUDA release that a CUPTI version belongs to; major 0 when it is not known. */
+/* The version that CUPTI of CUDA 11.8, 12.0 and 12.1 tells, all of them. */
+#define KR_CUPTI_11_8 18
+
+/** "12.6": the first CUDA release that has a CUPTI version; major 0 when it is not known. */
 struct kr_cuda_release {
     uint32_t major, minor;
 };

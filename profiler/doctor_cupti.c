@@ -14,7 +14,7 @@
 #include "probe.h"
 
 enum { TIMEOUT_MS = 10000, MAX_COPIES = 256, PATH_TEXT_BYTES = 1 << 16 };
-enum { OLDEST_VERSION = 18 }; /* CUDA 11.8: libkreach.so refuses what is older */
+#define OLDEST_VERSION KR_CUPTI_11_8 /* libkreach.so refuses what is older */
 
 /* Where to look below a place. */
 static const char *const wheel_patterns[] = {

@@ -44,7 +44,7 @@ struct cap_cupti {
     void *handle;
     char path[1024];
     bool built_in_torch; /* a libtorch is there, and no libcupti that it could use but one inside */
-    uint32_t version;    /* 18..27 for CUDA 11.8 to 12.9, then 130000 and so on */
+    uint32_t version;    /* 18..28 for CUDA 11.8 to 12.9, then 130000 and so on */
 /* NOLINTNEXTLINE(bugprone-macro-parentheses): a declarator takes none */
 #define CAP_CUPTI_FIELD(field, symbol, needed, parameters) int(*field) parameters;
     CAP_CUPTI_FUNCTIONS(CAP_CUPTI_FIELD)

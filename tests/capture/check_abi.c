@@ -1,8 +1,17 @@
 /*
  * Compiled where NVIDIA's headers are installed, never run: our own declarations of CUPTI's records
- * and numbers must agree with theirs.
+ * and numbers must agree with theirs, by what the version of the headers has.
+ * scripts/check-cupti does it with those of CUDA 11.8 to 13.
  */
 #include <cupti.h>
+
+#define FROM_12_2 (CUPTI_API_VERSION >= 20)
+#define FROM_12_3 (CUPTI_API_VERSION >= 21)
+#define FROM_12_8 (CUPTI_API_VERSION >= 26)
+#define FROM_13   (CUPTI_API_VERSION >= 130000)
+#ifndef FROM_12_0 /* 11.8, 12.0 and 12.1 have the same number */
+#define FROM_12_0 FROM_12_2
+#endif
 
 #define CUPTI_E_SAME(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #theirs)
 
@@ -22,8 +31,10 @@ CUPTI_E_SAME(CUPTI_E_PRIVILEGES, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);
 CUPTI_E_SAME(CUPTI_E_BUSY, CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 CUPTI_E_SAME(CUPTI_E_VIRTUAL_PRIVILEGES, CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES);
 CUPTI_E_SAME(CUPTI_E_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED);
+#if FROM_12_8
 CUPTI_E_SAME(CUPTI_E_MIG, CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED);
 CUPTI_E_SAME(CUPTI_E_WSL, CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
+#endif
 CUPTI_E_SAME(CUPTI_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY);
 CUPTI_E_SAME(CUPTI_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MEMSET);
 CUPTI_E_SAME(CUPTI_KIND_KERNEL, CUPTI_ACTIVITY_KIND_KERNEL);
@@ -40,7 +51,9 @@ CUPTI_E_SAME(CUPTI_ATTR_ZEROED_BUFFERS, CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_
 CUPTI_E_SAME(CUPTI_ATTR_DEVICE_BUFFER_PREALLOCATED,
              CUPTI_ACTIVITY_ATTR_DEVICE_BUFFER_PRE_ALLOCATE_VALUE);
 CUPTI_E_SAME(CUPTI_ATTR_HOST_PINNED, CUPTI_ACTIVITY_ATTR_MEM_ALLOCATION_TYPE_HOST_PINNED);
+#if FROM_12_3
 CUPTI_E_SAME(CUPTI_ATTR_PER_THREAD_BUFFERS, CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER);
+#endif
 CUPTI_E_SAME(CUPTI_FLUSH_FORCED, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 CUPTI_E_SAME(CUPTI_THREAD_ID_SYSTEM, CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
 CUPTI_E_SAME(CUPTI_DOMAIN_DRIVER, CUPTI_CB_DOMAIN_DRIVER_API);
@@ -54,7 +67,7 @@ CUPTI_E_SAME(CUPTI_DRIVER_PROFILER_STOP, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop)
                        sizeof(((struct ours *)0)->field) == sizeof(((theirs *)0)->their_field),    \
                    #theirs "." #their_field)
 
-/* The oldest and the newest layout that are met: CUDA 11.8 and 13. */
+/* The layouts that are met, of CUDA 11.8 to 13, and the first that has the numbers of graphs. */
 #define KERNEL(theirs)                                                                             \
     AT(cupti_kernel, registers, theirs, registersPerThread);                                       \
     AT(cupti_kernel, start, theirs, start);                                                        \
@@ -73,8 +86,12 @@ CUPTI_E_SAME(CUPTI_DRIVER_PROFILER_STOP, CUPTI_DRIVER_TRACE_CBID_cuProfilerStop)
                    "grid and block")
 KERNEL(CUpti_ActivityKernel5);
 KERNEL(CUpti_ActivityKernel8);
+#if FROM_12_0
 KERNEL(CUpti_ActivityKernel9);
+#endif
+#if FROM_13
 KERNEL(CUpti_ActivityKernel10);
+#endif
 
 #define COPY(theirs)                                                                               \
     AT(cupti_memcpy, copy_kind, theirs, copyKind);                                                 \
@@ -89,7 +106,9 @@ KERNEL(CUpti_ActivityKernel10);
     AT(cupti_memcpy, graph_node, theirs, graphNodeId);                                             \
     AT(cupti_memcpy, graph, theirs, graphId)
 COPY(CUpti_ActivityMemcpy5);
+#if FROM_12_8
 COPY(CUpti_ActivityMemcpy6);
+#endif
 
 AT(cupti_memcpy_peer, bytes, CUpti_ActivityMemcpyPtoP4, bytes);
 AT(cupti_memcpy_peer, start, CUpti_ActivityMemcpyPtoP4, start);
@@ -107,21 +126,30 @@ AT(cupti_memset, memory, CUpti_ActivityMemset4, memoryKind);
 AT(cupti_memset, graph_node, CUpti_ActivityMemset4, graphNodeId);
 AT(cupti_memset, graph, CUpti_ActivityMemset4, graphId);
 
-AT(cupti_graph, correlation, CUpti_ActivityGraphTrace2, correlationId);
-AT(cupti_graph, start, CUpti_ActivityGraphTrace2, start);
-AT(cupti_graph, device, CUpti_ActivityGraphTrace2, deviceId);
-AT(cupti_graph, graph, CUpti_ActivityGraphTrace2, graphId);
-AT(cupti_graph, stream, CUpti_ActivityGraphTrace2, streamId);
+#define GRAPH(theirs)                                                                              \
+    AT(cupti_graph, correlation, theirs, correlationId);                                           \
+    AT(cupti_graph, start, theirs, start);                                                         \
+    AT(cupti_graph, end, theirs, end);                                                             \
+    AT(cupti_graph, device, theirs, deviceId);                                                     \
+    AT(cupti_graph, graph, theirs, graphId);                                                       \
+    AT(cupti_graph, context, theirs, contextId);                                                   \
+    AT(cupti_graph, stream, theirs, streamId)
+GRAPH(CUpti_ActivityGraphTrace);
+#if FROM_12_3
+GRAPH(CUpti_ActivityGraphTrace2);
+#endif
 
 AT(cupti_api, cbid, CUpti_ActivityAPI, cbid);
 AT(cupti_api, start, CUpti_ActivityAPI, start);
 AT(cupti_api, thread, CUpti_ActivityAPI, threadId);
 AT(cupti_api, correlation, CUpti_ActivityAPI, correlationId);
 
+#if FROM_13
 AT(cupti_subscriber_params, struct_bytes, CUpti_SubscriberParams, structSize);
 AT(cupti_subscriber_params, name, CUpti_SubscriberParams, subscriberName);
 AT(cupti_subscriber_params, other_name, CUpti_SubscriberParams, oldSubscriberName);
 AT(cupti_subscriber_params, other_bytes, CUpti_SubscriberParams, oldSubscriberSize);
+#endif
 _Static_assert(offsetof(struct cupti_callback_data, site) ==
                    offsetof(CUpti_CallbackData, callbackSite),
                "callbackSite");

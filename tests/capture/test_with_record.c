@@ -434,6 +434,7 @@ static void the_doctor_takes_no_cupti_that_the_library_refuses(void **state)
     assert_false(doctor_says("would be taken"));
     setenv("FAKE", "version=18", 1);
     assert_false(doctor_says("is older than CUDA 11.8"));
+    assert_true(doctor_says("CUDA 11.8 to 12.1"));
     unsetenv("FAKE");
 }
 
