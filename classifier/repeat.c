@@ -1,5 +1,6 @@
 #include "repeat.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@ enum { MIN_ROUNDS = 3, MIN_PERIOD = 2, MAX_ANCHORS = 24, MAX_TOKENS = 1 << 20 };
 static const double MIN_LIKENESS = 0.95;  /* of two rounds that are alike */
 static const double MIN_ALIKE = 0.9;      /* of the loop in rounds like the one before */
 static const double ALIKE_TIE = 0.005;    /* shares this close are the same */
+static const double GAP_TIE = 0.01;       /* idle times this close, of a round, are the same */
 static const double MIN_COVERAGE = 0.5;   /* of the sequence by the loop */
 static const double MAX_UNEVENNESS = 0.5; /* of an anchor's spacing: deviation over mean */
 
@@ -40,6 +42,7 @@ struct cut {
     size_t tail_end; /* where that round ends */
     double alike;    /* share of launches in rounds like the one before */
     double gap_ns;   /* mean idle time before a round */
+    double round_ns; /* mean time from one to the next */
 };
 
 struct search {
@@ -414,6 +417,9 @@ static bool cut_at(struct search *s, const struct name_use *anchor, struct cut *
         if (s->tokens[i] == anchor->token)
             c->at[c->n++] = i;
     }
+    c->round_ns =
+        (double)(event_at(s, c->at[c->n - 1])->start_ns - event_at(s, c->at[0])->start_ns) /
+        (double)(c->n - 1);
     compare_rounds(s, c, likeness);
     find_loop(c, likeness);
     if (c->rounds < MIN_ROUNDS || s->n - c->at[c->first] < c->rounds * MIN_PERIOD ||
@@ -493,7 +499,7 @@ static bool try_anchor(struct search *s, const struct name_use *anchor, struct c
 /*
  * More alike is better; where that ties, more rounds, for twice a period is a period too; where
  * they differ by less than half, it is one loop cut at two places, and the longer idle time begins
- * it.
+ * it, if there is any to speak of.
  */
 static bool is_better(const struct cut *a, const struct cut *b)
 {
@@ -503,7 +509,7 @@ static bool is_better(const struct cut *a, const struct cut *b)
         return a->alike > b->alike;
     if (2 * a->rounds > 3 * b->rounds || 2 * b->rounds > 3 * a->rounds)
         return a->rounds > b->rounds;
-    if (a->gap_ns > b->gap_ns || b->gap_ns > a->gap_ns)
+    if (fabs(a->gap_ns - b->gap_ns) > GAP_TIE * a->round_ns)
         return a->gap_ns > b->gap_ns;
     return a->rounds > b->rounds;
 }

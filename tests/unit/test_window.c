@@ -666,6 +666,28 @@ static void rounds_that_alternate_a_little_are_single_rounds(void **state)
     kr_timeline_free(t);
 }
 
+/* A pause of half a percent of a round is what any launch may bring, and begins nothing. */
+static void rounds_begin_with_their_first_kernel_where_nothing_idles(void **state)
+{
+    struct kr_timeline *t = run_new();
+    const uint16_t track = run_track(t, 0, 7);
+    struct kr_window w;
+    int64_t at = 1000;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++) {
+        append_text(t, track, "eabcabcabc", &at);
+        at += 5;
+        append_text(t, track, "hz", &at);
+    }
+    run_finish(t);
+    w = choose(t, "all");
+    assert_string_equal(w.how, "all device work; 10 steps by repetition of 12 launches");
+    assert_int_equal(w.steps[0].start_ns, 1000);
+    kr_window_free(&w);
+    kr_timeline_free(t);
+}
+
 static void rounds_begin_after_the_longest_idle_time(void **state)
 {
     struct kr_timeline *t = run_new();
@@ -744,6 +766,7 @@ int main(void)
         cmocka_unit_test(layers_of_one_pass_are_no_loop),
         cmocka_unit_test(a_loop_survives_an_insertion),
         cmocka_unit_test(rounds_that_alternate_a_little_are_single_rounds),
+        cmocka_unit_test(rounds_begin_with_their_first_kernel_where_nothing_idles),
         cmocka_unit_test(rounds_begin_after_the_longest_idle_time),
         cmocka_unit_test(a_single_annotated_step_yields_to_the_loop_inside),
         cmocka_unit_test(a_run_without_work_has_no_window),
