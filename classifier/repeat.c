@@ -18,8 +18,8 @@ static const double MAX_UNEVENNESS = 0.5; /* of an anchor's spacing: deviation o
 /* Kernels before and after the loop that a round does not have: number, and share of its time. */
 enum { MAX_FOREIGN_BEFORE = 1, MAX_FOREIGN_AFTER = 3 };
 static const double MAX_FOREIGN_TIME = 0.05;
-/* The same after a loop whose rounds have a loop inside: they are no layers. */
-enum { MAX_EPILOGUE = 16 };
+/* The same after a loop whose rounds are no layers: so long, or with a loop inside. */
+enum { MAX_EPILOGUE = 16, MIN_STEP_PERIOD = 128 };
 static const double MAX_EPILOGUE_TIME = 0.25;
 static const double MAX_TAIL_TIME = 2; /* of a round's time, for all that follows the last one */
 
@@ -455,30 +455,49 @@ static bool has_loop_inside(const struct search *outer, struct stretch round, bo
     return done;
 }
 
+/* Layers are short, and have no layers. */
+static bool are_no_layers(const struct search *s, struct stretch round, bool *known,
+                          struct kr_err *err)
+{
+    *known = round.to - round.from >= MIN_STEP_PERIOD;
+    return *known || has_loop_inside(s, round, known, err);
+}
+
+/* Of all that was recorded, with what precedes and follows the loop. */
+static bool is_half_of_all(const struct search *s, const struct cut *c)
+{
+    const size_t end = c->tail_is_round ? c->tail_end : c->at[c->n - 1];
+
+    return (double)(end - c->at[c->first]) >= MIN_COVERAGE * (double)(s->n - s->base);
+}
+
 /*
  * A loop goes on until the recording stops, and a recording that starts inside of it starts with
  * part of a round. Layers do not: they come between an embedding and a head. What is as long as a
- * round, a prompt or a warm-up, may precede the loop; and a few kernels may follow, such as those
- * of a mean that is printed, where rounds are no layers, since they have a loop inside.
+ * round, a prompt or a warm-up, may precede the loop. Rounds that cannot be layers may have a few
+ * kernels behind them, such as those of a mean that is printed; and anything around them in a
+ * recording of a whole program, which makes its weights before and evaluates them afterwards.
  */
 static bool has_loop_ends(struct search *s, const struct cut *c, bool *good, struct kr_err *err)
 {
+    static const struct allowance around[] = { { MAX_FOREIGN_BEFORE, MAX_FOREIGN_TIME },
+                                               { MAX_FOREIGN_AFTER, MAX_FOREIGN_TIME },
+                                               { MAX_EPILOGUE, MAX_EPILOGUE_TIME } };
     const size_t last = c->n - 1;
     const struct stretch before = { s->base, c->at[c->first] };
     const struct stretch first = { c->at[c->first], c->at[c->first + 1] };
     const struct stretch last_full = { c->at[last - 1], c->at[last] };
     const struct stretch tail = { c->at[last], s->n };
-    const struct allowance around[] = { { MAX_FOREIGN_BEFORE, MAX_FOREIGN_TIME },
-                                        { MAX_FOREIGN_AFTER, MAX_FOREIGN_TIME } };
-    const struct allowance epilogue = { MAX_EPILOGUE, MAX_EPILOGUE_TIME };
     const bool begins = before.to - before.from >= first.to - first.from ||
                         work_ns(s, before.from, before.to) >= work_ns(s, first.from, first.to) ||
                         is_part_of_round(s, before, first, around[0]);
 
     *good = begins && is_part_of_round(s, tail, last_full, around[1]);
-    if (*good || !begins || !is_part_of_round(s, tail, last_full, epilogue))
-        return true;
-    return has_loop_inside(s, last_full, good, err);
+    if (!*good &&
+        (s->t->source.whole_program ? is_half_of_all(s, c)
+                                    : begins && is_part_of_round(s, tail, last_full, around[2])))
+        return are_no_layers(s, last_full, good, err);
+    return true;
 }
 
 /* A cut whose rounds are no steps has none in the end. */

@@ -18,7 +18,8 @@ struct kr_repeat {
  * like the one before when 95 % of their launches pair up by name; at least three rounds, nine in
  * ten of them alike, must make up half of the sequence. Layers of a model repeat too and are no
  * steps: what they leave over, an embedding before them and a head after, gives them away. A few
- * other kernels may follow rounds that have a loop inside, as steps have their layers.
+ * other kernels may follow rounds that are long or have a loop inside, as steps have their layers;
+ * in a recording of a whole program anything may surround them, if they are half of it.
  * Cost: linear; a fixed number of anchors is tried, on the last 2^20 launches.
  * Free with kr_repeat_free.
  */

@@ -72,3 +72,16 @@ void kr_spans_measure(const struct kr_timeline *t, struct kr_span *spans, size_t
             add_work(&spans[guess], e);
     }
 }
+
+uint64_t kr_work_between_ns(const struct kr_timeline *t, int64_t from_ns, int64_t to_ns)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < t->n_events; i++) {
+        const struct kr_event *e = &t->events[i];
+
+        if (e->start_ns >= from_ns && e->start_ns < to_ns && !(e->flags & KR_EVENT_OVERRUN))
+            total += e->dur_ns;
+    }
+    return total;
+}

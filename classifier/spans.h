@@ -22,4 +22,10 @@ struct kr_span {
  */
 void kr_spans_measure(const struct kr_timeline *t, struct kr_span *spans, size_t n);
 
+/**
+ * Device time of the work that starts from one time to another [ns]; a duration that is suspicious
+ * would outweigh all, and is left out.
+ */
+uint64_t kr_work_between_ns(const struct kr_timeline *t, int64_t from_ns, int64_t to_ns);
+
 #endif

@@ -365,20 +365,6 @@ static bool make_steps(const struct finder *f, const struct family *family,
     return true;
 }
 
-/* Work that starts from one time to another; a duration that is suspicious would outweigh all. */
-static uint64_t work_between_ns(const struct kr_timeline *t, int64_t from_ns, int64_t to_ns)
-{
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < t->n_events; i++) {
-        const struct kr_event *e = &t->events[i];
-
-        if (e->start_ns >= from_ns && e->start_ns < to_ns && !(e->flags & KR_EVENT_OVERRUN))
-            total += e->dur_ns;
-    }
-    return total;
-}
-
 static uint64_t covered_ns(const struct kr_span *spans, size_t n)
 {
     uint64_t total = 0;
@@ -422,12 +408,12 @@ static uint64_t least_work_ns(const struct finder *f, const struct family *famil
         return 1;
     if (family->n < LOOP_MARKS)
         return half_of_all_ns > 0 ? half_of_all_ns : 1;
-    return work_between_ns(f->t, first->start_ns, last->end_ns) / 2 + 1;
+    return kr_work_between_ns(f->t, first->start_ns, last->end_ns) / 2 + 1;
 }
 
 static bool choose_family(struct finder *f, struct candidate *best, struct kr_err *err)
 {
-    const uint64_t half_ns = work_between_ns(f->t, INT64_MIN, INT64_MAX) / 2;
+    const uint64_t half_ns = kr_work_between_ns(f->t, INT64_MIN, INT64_MAX) / 2;
 
     for (size_t i = 0; i < f->n_families; i++) {
         struct candidate c = { .family = &f->families[i] };

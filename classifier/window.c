@@ -305,6 +305,17 @@ static bool choose_all(const struct choice *c, struct kr_window *w, struct kr_er
     return use_steps_inside(w, c, err);
 }
 
+/* What a program does before and after its steps may be most of what it does. */
+static void say_outside(const struct kr_timeline *t, struct kr_window *w)
+{
+    const double all_ns = (double)kr_work_between_ns(t, INT64_MIN, INT64_MAX);
+    const double outside_frac =
+        all_ns > 0 ? 1 - (double)kr_work_between_ns(t, w->start_ns, w->end_ns) / all_ns : 0;
+
+    if (outside_frac >= 0.01)
+        say(w, "; %.0f %% of all device time lies outside", 100 * outside_frac);
+}
+
 /* `taken` of the steps without a pause among them. */
 static void describe_steady(const struct choice *c, struct run unpaused, struct run taken,
                             struct kr_window *w)
@@ -320,6 +331,7 @@ static void describe_steady(const struct choice *c, struct run unpaused, struct 
         say(w, "; incomplete last one left out");
     if (taken.end - taken.first < 2)
         say(w, "; one step shows no spread");
+    say_outside(c->t, w);
 }
 
 static bool choose_steady(const struct choice *c, struct kr_window *w, struct kr_err *err)

@@ -27,7 +27,7 @@ struct kr_window {
     size_t n_steps;           /* 0 = unknown */
     size_t dropped_steps;     /* warm-up and incomplete steps left out by steady */
     enum kr_steps_from steps_from;
-    char how[160]; /* one line for a person: how the window was chosen */
+    char how[224]; /* one line for a person: how the window was chosen */
 };
 
 /** "all", "steady", "step", "name", "time". */

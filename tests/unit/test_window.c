@@ -562,8 +562,8 @@ static void append_text(struct kr_timeline *t, uint16_t track, const char *text,
     }
 }
 
-static void check_loop(const char *prefix, const char *round, size_t rounds, const char *suffix,
-                       size_t expected, size_t period)
+static void check_loop_of(bool whole_program, const char *prefix, const char *round, size_t rounds,
+                          const char *suffix, size_t expected, size_t period)
 {
     struct kr_timeline *t = run_new();
     const uint16_t track = run_track(t, 0, 7);
@@ -576,6 +576,7 @@ static void check_loop(const char *prefix, const char *round, size_t rounds, con
         append_text(t, track, round, &at);
     append_text(t, track, suffix, &at);
     run_finish(t);
+    t->source.whole_program = whole_program;
     assert_true(kr_repeat_find(t, &repeat, &err));
     if (repeat.n != expected || (expected && repeat.period != period))
         fail_msg("%s (%s)%zu %s: %zu rounds of %zu", prefix, round, rounds, suffix, repeat.n,
@@ -584,6 +585,12 @@ static void check_loop(const char *prefix, const char *round, size_t rounds, con
         assert_int_equal(repeat.starts_ns[i] - repeat.starts_ns[i - 1], 100 * (int64_t)period);
     kr_repeat_free(&repeat);
     kr_timeline_free(t);
+}
+
+static void check_loop(const char *prefix, const char *round, size_t rounds, const char *suffix,
+                       size_t expected, size_t period)
+{
+    check_loop_of(false, prefix, round, rounds, suffix, expected, period);
 }
 
 static void a_loop_is_found_without_annotations(void **state)
@@ -606,6 +613,17 @@ static void an_epilogue_may_follow_rounds_that_have_layers(void **state)
     check_loop("wwwwwwwwwwwwwwww", "eabcabcabcabch", 16, "mn", 16, 14);
     check_loop("cdefgh", "abcdefgh", 12, "n", 0, 0);       /* might be layers, and a head */
     check_loop("", "eabcabcabcabch", 16, "mnopqrs", 0, 0); /* half a round of something else */
+}
+
+static void a_program_may_do_something_else_before_and_after_its_loop(void **state)
+{
+    const char *evaluates = "pxyxyxyqpxyxyxyqpxyxyxyqpxyxyxyqpxyxyxyq";
+
+    (void)state;
+    check_loop_of(true, "uvw", "eabcabcabcabch", 16, evaluates, 16, 14);
+    check_loop_of(false, "uvw", "eabcabcabcabch", 16, evaluates, 0, 0);
+    check_loop_of(true, "uvw", "abcdefgh", 12, evaluates, 0, 0); /* might be layers */
+    check_loop_of(true, "uvw", "eabcabcabcabch", 3, evaluates, 0, 0);
 }
 
 static void layers_of_one_pass_are_no_loop(void **state)
@@ -704,7 +722,8 @@ static void rounds_begin_after_the_longest_idle_time(void **state)
     run_finish(t);
     w = choose(t, "steady");
     assert_int_equal(w.steps_from, KR_STEPS_REPETITION);
-    assert_string_equal(w.how, "10 steps by repetition of 9 launches");
+    assert_string_equal(
+        w.how, "10 steps by repetition of 9 launches; 2 % of all device time lies outside");
     assert_int_equal(w.start_ns, 1900);
     assert_int_equal(w.steps[9].number, 9);
     kr_window_free(&w);
@@ -763,6 +782,7 @@ int main(void)
         cmocka_unit_test(a_time_window_counts_from_the_first_work),
         cmocka_unit_test(a_loop_is_found_without_annotations),
         cmocka_unit_test(an_epilogue_may_follow_rounds_that_have_layers),
+        cmocka_unit_test(a_program_may_do_something_else_before_and_after_its_loop),
         cmocka_unit_test(layers_of_one_pass_are_no_loop),
         cmocka_unit_test(a_loop_survives_an_insertion),
         cmocka_unit_test(rounds_that_alternate_a_little_are_single_rounds),
