@@ -35,11 +35,15 @@ static void say_verdict(const struct page *p)
     fputc('\n', p->out);
 }
 
+/* A device that idles for more of a step than this waits for the host. */
+#define HOST_BOUND_FRAC 0.15
+
 /* What profiling costs, as the recording itself measured it. */
 static void say_measured_step(const struct page *p)
 {
     const struct kr_true_step *s = &p->report->step;
     const struct kr_step_times *m = s->measured;
+    const bool two_runs = strcmp(m->method, "second run") == 0;
 
     kr_say_fact(p->out, &p->opt->style, "step", "profiled steps take %s, the plain step %s: %s",
                 kr_text_duration(s->profiled_ns).s, kr_text_duration(s->plain_ns).s,
@@ -47,11 +51,15 @@ static void say_measured_step(const struct page *p)
     kr_say_fact(p->out, &p->opt->style, "",
                 "measured %s: %s plain steps, half of them %s to %s; %s profiled ones, half of "
                 "them %s to %s",
-                strcmp(m->method, "second run") == 0 ? "in two runs" : "by turns in one run",
-                kr_text_count(m->plain_steps).s, kr_text_duration((double)m->plain_low_ns).s,
+                two_runs ? "in two runs" : "by turns in one run", kr_text_count(m->plain_steps).s,
+                kr_text_duration((double)m->plain_low_ns).s,
                 kr_text_duration((double)m->plain_high_ns).s, kr_text_count(m->profiled_steps).s,
                 kr_text_duration((double)m->profiled_low_ns).s,
                 kr_text_duration((double)m->profiled_high_ns).s);
+    if (two_runs && s->busy_ns < (1 - HOST_BOUND_FRAC) * s->profiled_ns)
+        kr_say_fact(p->out, &p->opt->style, "",
+                    "steps wait for the host here, and one process may be slower than the next by "
+                    "a fifth and more: --calibrate compares within one");
 }
 
 static void say_true_step(const struct page *p)
