@@ -417,9 +417,9 @@ static bool cut_at(struct search *s, const struct name_use *anchor, struct cut *
         if (s->tokens[i] == anchor->token)
             c->at[c->n++] = i;
     }
-    c->round_ns =
-        (double)(event_at(s, c->at[c->n - 1])->start_ns - event_at(s, c->at[0])->start_ns) /
-        (double)(c->n - 1);
+    c->round_ns = (double)((uint64_t)event_at(s, anchor->last)->start_ns -
+                           (uint64_t)event_at(s, anchor->first)->start_ns) /
+                  (double)(anchor->count - 1);
     compare_rounds(s, c, likeness);
     find_loop(c, likeness);
     if (c->rounds < MIN_ROUNDS || s->n - c->at[c->first] < c->rounds * MIN_PERIOD ||
