@@ -1,4 +1,7 @@
-/* Any bytes at all: the .kreach reader must answer or refuse, within linear time and memory. */
+/*
+ * Any bytes at all: the .kreach reader must answer or refuse, within linear time and memory, and
+ * what it answers can be analysed.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,6 +10,7 @@
 #include "crc32c.h"
 #include "import_kreach.h"
 #include "kreach_format.h"
+#include "report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -30,6 +34,26 @@ static void fix_checksums(uint8_t *data, size_t size)
     }
 }
 
+/* Takes the timeline. */
+static void analyse(struct kr_timeline *t)
+{
+    static struct kr_rules *rules;
+    struct kr_report report = { 0 };
+    struct kr_run run = { 0 };
+    struct kr_err err = { 0 };
+
+    if (!rules)
+        rules = kr_rules_load(&(struct kr_rules_options){ 0 }, &err);
+    if (!rules)
+        abort();
+    if (!t)
+        return;
+    if (kr_run_analyse(t, rules, "steady", &run, &err))
+        (void)kr_report_build(&run, 1, rules, 0, &report, &err);
+    kr_report_free(&report);
+    kr_run_free(&run);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct kr_err err = { 0 };
@@ -40,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(copy, data, size);
     kr_timeline_free(kr_import_kreach("fuzz", copy, size, &err));
     fix_checksums(copy, size);
-    kr_timeline_free(kr_import_kreach("fuzz", copy, size, &err));
+    analyse(kr_import_kreach("fuzz", copy, size, &err));
     free(copy);
     return 0;
 }
