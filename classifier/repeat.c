@@ -376,6 +376,12 @@ static bool is_inner_loop(struct search *s, const struct cut *c)
     return inner;
 }
 
+/* Where the last round of the loop ends. */
+static size_t loop_end(const struct cut *c)
+{
+    return c->tail_is_round ? c->tail_end : c->at[c->n - 1];
+}
+
 /* The longest run of rounds up to the end that are alike on the whole. */
 static void find_loop(struct cut *c, const double *likeness)
 {
@@ -422,8 +428,9 @@ static bool cut_at(struct search *s, const struct name_use *anchor, struct cut *
                   (double)(anchor->count - 1);
     compare_rounds(s, c, likeness);
     find_loop(c, likeness);
-    if (c->rounds < MIN_ROUNDS || s->n - c->at[c->first] < c->rounds * MIN_PERIOD ||
-        (double)(s->n - c->at[c->first]) < MIN_COVERAGE * (double)(s->n - s->base))
+    const size_t covered = loop_end(c) - c->at[c->first];
+    if (c->rounds < MIN_ROUNDS || covered < c->rounds * MIN_PERIOD ||
+        (double)covered < MIN_COVERAGE * (double)(s->n - s->base))
         c->rounds = 0;
     free(likeness);
     return true;
@@ -463,14 +470,6 @@ static bool are_no_layers(const struct search *s, struct stretch round, bool *kn
     return *known || has_loop_inside(s, round, known, err);
 }
 
-/* Of all that was recorded, with what precedes and follows the loop. */
-static bool is_half_of_all(const struct search *s, const struct cut *c)
-{
-    const size_t end = c->tail_is_round ? c->tail_end : c->at[c->n - 1];
-
-    return (double)(end - c->at[c->first]) >= MIN_COVERAGE * (double)(s->n - s->base);
-}
-
 /*
  * A loop goes on until the recording stops, and a recording that starts inside of it starts with
  * part of a round. Layers do not: they come between an embedding and a head. What is as long as a
@@ -493,11 +492,10 @@ static bool has_loop_ends(struct search *s, const struct cut *c, bool *good, str
                         is_part_of_round(s, before, first, around[0]);
 
     *good = begins && is_part_of_round(s, tail, last_full, around[1]);
-    if (!*good &&
-        (s->t->source.whole_program ? is_half_of_all(s, c)
-                                    : begins && is_part_of_round(s, tail, last_full, around[2])))
-        return are_no_layers(s, last_full, good, err);
-    return true;
+    if (*good || !(s->t->source.whole_program ||
+                   (begins && is_part_of_round(s, tail, last_full, around[2]))))
+        return true;
+    return are_no_layers(s, last_full, good, err);
 }
 
 /* A cut whose rounds are no steps has none in the end. */
@@ -606,7 +604,7 @@ static bool make_rounds(struct search *s, const struct cut *c, struct kr_repeat 
 {
     const uint32_t anchor = s->tokens[c->at[0]];
     const size_t begin = s->base > 0 && c->first == 0 ? 0 : c->at[c->first];
-    const size_t end = c->tail_is_round ? c->tail_end : c->at[c->n - 1];
+    const size_t end = loop_end(c);
     size_t cap = 0;
 
     for (size_t i = begin; i < end; i++) {

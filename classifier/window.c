@@ -313,7 +313,7 @@ static void say_outside(const struct kr_timeline *t, struct kr_window *w)
         all_ns > 0 ? 1 - (double)kr_work_between_ns(t, w->start_ns, w->end_ns) / all_ns : 0;
 
     if (outside_frac >= 0.01)
-        say(w, "; %.0f %% of all device time lies outside", 100 * outside_frac);
+        say(w, "; %.0f %% of device time outside", 100 * outside_frac);
 }
 
 /* `taken` of the steps without a pause among them. */

@@ -18,6 +18,7 @@ static const struct golden {
     const char *how;         /* the window that report takes */
     const char *families[2]; /* the largest two */
     json_int_t steps;
+    double addressable_frac; /* that the verdict rests on */
 } goldens[] = {
     { .file = "resnet.kreach",
       .processes = 1,
@@ -25,9 +26,10 @@ static const struct golden {
       .memcpys = 530,
       .memsets = 400,
       .kernel_ns = 177990982,
-      .how = "10 of 11 steps by repetition of 816 launches; warm-up left out; 22 % of all",
+      .how = "10 of 11 steps by repetition of 816 launches; warm-up left out; 22 % of device",
       .families = { "norm", "elementwise" },
-      .steps = 10 },
+      .steps = 10,
+      .addressable_frac = 0.4649 },
     { .file = "gpt2.kreach",
       .processes = 1,
       .kernels = 2971,
@@ -39,7 +41,8 @@ static const struct golden {
       .plain_steps = 11,
       .how = "11 of 12 steps from annotation 'step#*'",
       .families = { "gemm", "elementwise" },
-      .steps = 11 },
+      .steps = 11,
+      .addressable_frac = 0.1973 },
     { .file = "gpt2_plain.kreach", /* the same program; what it prints comes after its last step */
       .processes = 1,
       .kernels = 2971,
@@ -48,7 +51,8 @@ static const struct golden {
       .kernel_ns = 83176199,
       .how = "11 of 12 steps by repetition of 259 launches",
       .families = { "gemm", "elementwise" },
-      .steps = 11 },
+      .steps = 11,
+      .addressable_frac = 0.2750 },
     { .file = "ddp2.kreach", /* two processes, each on a device of its own */
       .processes = 2,
       .kernels = 5170,
@@ -59,7 +63,8 @@ static const struct golden {
       .kernel_ns = 618330047,
       .how = "28 of 30 steps from annotation 'step *'",
       .families = { "gemm", "elementwise" },
-      .steps = 28 },
+      .steps = 28,
+      .addressable_frac = 0.1140 },
 };
 #define N_GOLDENS (sizeof goldens / sizeof *goldens)
 
@@ -149,6 +154,9 @@ static void a_report_needs_no_options(void **state)
         assert_int_equal(integer(report, "completeness", "rejected"), 0);
         assert_int_equal(integer(report, "window", "steps"), want->steps);
         assert_non_null(strstr(string(json_object_get(report, "window"), "how"), want->how));
+        assert_float_equal(json_real_value(json_object_get(json_object_get(report, "verdict"),
+                                                           "addressable_frac")),
+                           want->addressable_frac, 0.0001);
         for (size_t k = 0; k < 2; k++)
             assert_string_equal(string(json_array_get(families, k), "family"), want->families[k]);
         json_decref(report);
